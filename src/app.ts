@@ -141,9 +141,14 @@ export async function createApp(options: CreateAppOptions) {
   const warehouse = openWarehouse(url, {
     readUrl,
     onStatement: statementLog(log),
-    warn: (message) => log.warn(message),
+    warn: (message) => {
+      log.warn(message);
+      migrationWaits = message;
+    },
     signal,
   });
+  /** What the migration waits for; null: it does not wait. */
+  let migrationWaits: string | null = null;
   const { connection } = warehouse;
   const { db } = connection;
   const accountIds = config.accounts.map(({ accountId }) => accountId);
@@ -258,13 +263,18 @@ export async function createApp(options: CreateAppOptions) {
     signal,
     /** Applies migrations; as soon as the tables are migrated, writes each account's reporting time zone. */
     migrate: (how?: MigrateOptions) =>
-      warehouse.migrate({
-        ...how,
-        onTables: async () => {
-          await writeReportingSettings();
-          await how?.onTables?.();
-        },
-      }),
+      warehouse
+        .migrate({
+          ...how,
+          onTables: async () => {
+            await writeReportingSettings();
+            await how?.onTables?.();
+          },
+        })
+        .finally(() => (migrationWaits = null)),
+    get migrationWaits() {
+      return migrationWaits;
+    },
     async close() {
       await Promise.all(clients.map((client) => client.close()));
       await warehouse.close();

@@ -182,8 +182,8 @@ describe('the folders around a run', () => {
     sources.filter(({ imports }) => imports.includes(path)).map((one) => one.path);
 
   it('files that decide and word alerts do not reach the files that send them', () => {
-    const senders = ['channel', 'mail', 'webhook', 'sender'].map((name) => `operate/alerts/${name}.ts`);
-    const wrong = ['conditions', 'plan-alerts', 'events', 'message']
+    const senders = ['channel', 'mail', 'webhook', 'notifier'].map((name) => `operate/alerts/${name}.ts`);
+    const wrong = ['plan-alerts', 'message']
       .map((name) => `operate/alerts/${name}.ts`)
       .flatMap((path) => [...reachedFrom(path, sources)].map((reached) => [path, reached] as const))
       .filter(([, reached]) => senders.includes(reached));
@@ -195,7 +195,11 @@ describe('the folders around a run', () => {
     expect(mailers).toEqual(['operate/alerts/mail.ts']);
     expect(
       importersOf('operate/alerts/outbox.ts').filter((path) => folderOf(path) !== 'operate/alerts'),
-    ).toEqual(['cli/verbs/alerts.ts']);
+    ).toEqual([
+      'cli/verbs/alerts.ts',
+      'operate/worker/scheduled-report.ts',
+      'operate/worker/what-is-wrong.ts',
+    ]);
   });
 
   it('only the settings and the people of engine/privacy are imported from outside, and readers reach no pseudonyms', () => {

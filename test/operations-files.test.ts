@@ -9,10 +9,9 @@ import { loadConfig } from '../src/config/load-config.ts';
 import { type Environment, readVariables } from '../src/config/read-variables.ts';
 import { VARIABLES } from '../src/config/variables.ts';
 import { EXIT } from '../src/cli/run-results.ts';
-import { buildStatus } from '../src/operate/status/build-status.ts';
 import { createMetrics } from '../src/operate/status/metrics.ts';
 import { folderForTest } from './support/lifetime.ts';
-import { statusFacts } from './support/status-facts.ts';
+import { statusOf } from './support/status-facts.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 const rules = read('docs/operations/prometheus-rules.yml');
@@ -20,8 +19,8 @@ const dashboard = read('docs/operations/grafana-dashboard.json');
 const runbook = read('docs/operations.md');
 
 async function renderMetrics(): Promise<string> {
-  const metrics = createMetrics({ accountIds: ['default'] });
-  const text = await metrics.render(buildStatus(statusFacts()));
+  const metrics = createMetrics(['default']);
+  const text = await metrics.render(statusOf());
   metrics.close();
   return text;
 }

@@ -131,7 +131,7 @@ const PAGES = {
 const ALERTS = {
   ALERT_WEBHOOK_URL: variable(
     form.urlWithPassword('https:', 'http:').describe('the https:// URL of a webhook'),
-    'A webhook for [alerts](operations.md#alerts), as `{"text": …}`, which chat services (Slack, Mattermost, Teams, Google Chat …) show as it is; https, as `SAFETY_BASE_URL`. A secret: the URL is enough to post there.',
+    'A webhook for [alerts](operations.md#alerts), as `{"text": …}`, which chat services show as it is; https, as `SAFETY_BASE_URL`. A secret: the URL is enough to post there.',
     { secret: true },
   ),
   SMTP_URL: variable(

@@ -131,7 +131,7 @@ export const describeControl = (stream: string): Descriptions => ({
     },
   ),
   outbox: describeControlTable(
-    'Everything that is sent once: alerts, one row for each channel, and the scheduled report of each account, with the state of the delivery.',
+    'Everything that one of several workers sends: alerts that last or whose end was not told yet, one row for each channel, and the scheduled report of each account.',
     {
       event: 'Kind of alert: docs/operations.md, Alerts; or report.',
       subject: 'Subject of the alert: a stream, or a stream and one of its fields; empty: the account.',
@@ -142,11 +142,35 @@ export const describeControl = (stream: string): Descriptions => ({
       began_at: 'First time that a worker found the condition or planned the report.',
       ended_at: 'First time that a worker found the condition over; null while it lasts.',
       sent_at: 'Time of the last message that was sent; null: none yet.',
-      due_at: 'Time of the next message; while a worker sends it, the end of its claim; null: none is due.',
-      claimed_by: 'Worker that sends the message now; null: none.',
+      due_at: 'Time of the next message; null: none is due.',
       tries: 'Number of failed attempts since the last delivered message.',
       problem:
         'Cause of the last failed attempt, for the report its error code (docs/errors.md); null when it did not fail.',
+    },
+  ),
+  status: describeControlTable(
+    'The facts about each stream from which its problems are found: for the status page, probes, alerts, safety-sync status and check.',
+    {
+      stream,
+      last_success_at: 'Last success of a run of the whole stream; null: none yet.',
+      watermark: 'followups: as in stream_state.',
+      calculated_at: 'training: as in stream_state.',
+      current_until: 'training: until then the service responds with the same list; null: unknown.',
+      retained_at: 'As in stream_state.',
+      open_run_id: 'Run that has not ended; null: none.',
+      last_status: 'State of the newest run that has ended; null: none yet.',
+      last_code: 'Its error code; null when it did not fail.',
+      failing_with:
+        'Error code of the newest run that was not ended from outside (interrupted, worker_died); null when it did not fail.',
+      failing_since: 'Start of that run.',
+      failed_message: 'Message of that run, with the id of its request.',
+      failed_reconcile: 'Error code of the newest reconcile; null when it did not fail.',
+      repaired:
+        'Changes that the newest reconcile stored and earlier runs had missed; null: none took place.',
+      open_issues: 'Number of open data issues.',
+      new_fields: 'Fields that the service sends and this version does not know.',
+      not_offered: 'Optional methods that the service lacks.',
+      blocked_until: 'End of the pause after the service refused a request; null: there is none.',
     },
   ),
   request_budget: describeControlTable(

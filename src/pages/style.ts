@@ -32,10 +32,8 @@ td.num{white-space:nowrap}
 `;
 
 export const STATUS_STYLE = `${BASE}${palette(
-  `--good:#137a3f;--busy:#1d5fbf;--warning:#9a5b00;--bad:#b3211b;--goodbg:#e2f4e8;--busybg:#e3edfb;--warningbg:#fdf0d5;--badbg:#fbe3e1;
---ins:#2f9e63;--upd:#4a86d8;--del:#c9605a`,
-  `--good:#5fd08d;--busy:#7fb2ff;--warning:#f0b455;--bad:#ff8a82;--goodbg:#12301f;--busybg:#14284a;--warningbg:#3a2a08;--badbg:#431a18;
---ins:#3fae74;--upd:#5b93e0;--del:#d4706a`,
+  `--good:#137a3f;--busy:#1d5fbf;--warning:#9a5b00;--bad:#b3211b;--goodbg:#e2f4e8;--busybg:#e3edfb;--warningbg:#fdf0d5;--badbg:#fbe3e1`,
+  `--good:#5fd08d;--busy:#7fb2ff;--warning:#f0b455;--bad:#ff8a82;--goodbg:#12301f;--busybg:#14284a;--warningbg:#3a2a08;--badbg:#431a18`,
 )}
 body{overflow-wrap:anywhere}
 main,footer,#lost{max-width:90rem;margin:0 auto;padding:0 clamp(.75rem,2.5vw,2.5rem)}
@@ -50,30 +48,17 @@ h2{font-size:1.1rem;margin:2.2rem 0 .7rem}
 .hero.busy{background:var(--busybg);border-color:var(--busy)}.hero.busy h1{color:var(--busy)}
 .hero.warning{background:var(--warningbg);border-color:var(--warning)}.hero.warning h1{color:var(--warning)}
 .hero.bad{background:var(--badbg);border-color:var(--bad)}.hero.bad h1{color:var(--bad)}
-.streams{display:grid;gap:.9rem;grid-template-columns:repeat(auto-fit,minmax(min(13.5rem,100%),1fr));margin-top:1rem}
-.head{display:flex;flex-wrap:wrap;gap:.6rem;justify-content:space-between;align-items:flex-start}
 .badge{border-radius:99rem;padding:.1rem .6rem;font-size:.8rem;font-weight:600;white-space:nowrap}
 .badge.good{background:var(--goodbg);color:var(--good)}.badge.busy{background:var(--busybg);color:var(--busy)}
 .badge.warning{background:var(--warningbg);color:var(--warning)}.badge.bad{background:var(--badbg);color:var(--bad)}
 .badge.off{background:var(--line);color:var(--dim)}
-.big{font-size:1.7rem;font-weight:650;letter-spacing:-.01em;margin:.5rem 0 .1rem;line-height:1.15}
-dl{display:grid;grid-template-columns:auto 1fr;gap:.1rem .8rem;margin:.6rem 0 .8rem;font-size:.9rem}
-dt{color:var(--dim)}dd{margin:0;text-align:right}
-.succeeded{fill:var(--good)}.failed{fill:var(--bad)}.skipped{fill:var(--dim);opacity:.45}.running{fill:var(--busy)}
-.ins{fill:var(--ins)}.upd{fill:var(--upd)}.del{fill:var(--del)}.rows{fill:var(--upd)}.axis{stroke:var(--line);stroke-width:1}
-.track{fill:var(--line)}.bar{fill:var(--busy)}
-.chart{max-height:14rem}.chart text{fill:var(--dim);font-size:15px}
-.progress{border-radius:99rem;overflow:hidden;margin:.3rem 0}
-.key{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;font-size:.85rem;color:var(--dim);margin-top:.5rem}
-.key svg{width:.8rem;height:.8rem;display:inline-block;vertical-align:-.08rem;margin-right:.35rem}
 table{overflow-wrap:normal}th a{overflow-wrap:anywhere}
 .t-good{color:var(--good)}.t-warning{color:var(--warning)}.t-bad{color:var(--bad)}.t-busy{color:var(--busy)}
-.two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(22rem,100%),1fr));gap:0 .9rem}.two>*{min-width:0}
 .plain{list-style:none;padding:0;margin:0}.plain li{padding:.5rem 0;border-top:1px solid var(--line)}.plain li:first-child{border-top:0;padding-top:0}
 footer{padding-top:2rem;padding-bottom:2.5rem}
 main.lost{filter:grayscale(1);opacity:.6}
 #lost{background:var(--badbg);color:var(--bad);padding-top:.6rem;padding-bottom:.6rem;font-weight:600}
-@media (max-width:42rem){th,td{padding-right:.35rem}table{font-size:.8rem}.card{padding:.85rem .9rem}td.num{white-space:normal}}
+@media (max-width:42rem){th,td{padding-right:.35rem}table{font-size:.8rem}.card{padding:.85rem .9rem}td.num,.badge{white-space:normal}}
 @media (min-width:120rem){body{font-size:19px}}
 `;
 

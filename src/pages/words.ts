@@ -1,19 +1,8 @@
-/** Formats days, times, people, runs and data issues as text for the pages. Pure. */
-import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../shared/format.ts';
+/** Formats days, times, people and data issues as text for the pages. Pure. */
+import { streamWords } from '../engine/streams/index.ts';
+import { formatNumber } from '../shared/format.ts';
 import { DAY_MS } from '../shared/time.ts';
 import type { IssueGroup } from '../operate/status/read-account-rows.ts';
-import type { RunSummary, StreamDetail } from '../operate/status/account-detail.ts';
-import { areAccountsRead, type DatabaseStatus, type Level } from '../operate/status/status.ts';
-import type { StorageRules } from '../operate/status/storage-rules.ts';
-
-export function ageOf(ms: number | null, nowMs: number): string {
-  return roughly(formatAge(ms, nowMs));
-}
-
-export function untilOf(ms: number, nowMs: number): string {
-  const text = formatDuration(Math.ceil((ms - nowMs) / 1000) * 1000);
-  return ms <= nowMs ? 'now' : `in ${roughly(text).replace('.0 s', ' s')}`;
-}
 
 /** By time zone. Formatters are kept, because creating one takes longer than formatting a hundred texts. */
 const clocks = new Map<string, Intl.DateTimeFormat>();
@@ -33,96 +22,25 @@ export function clockTime(ms: number, timezone: string): string {
   return `${weekdayOf(time)} ${time}`;
 }
 
-interface Badge {
-  readonly level: Level | 'off';
-  readonly text: string;
-}
-
-type Known = Pick<DatabaseStatus, 'isUp' | 'isTooOld' | 'readAtMs' | 'pendingMigrations'>;
-
-/** A good or busy state that is not current is shown as `last known: …`. */
-export function knownBadge({ level, text }: Badge, database: Known): Badge {
-  const isCurrent = database.isUp && !database.isTooOld;
-  if (isCurrent || (level !== 'good' && level !== 'busy')) return { level, text };
-  return { level: 'off', text: `last known: ${text}` };
-}
-
-export const NOT_READ = 'not read yet';
-
-export function badgeOf(stream: StreamDetail, database: Known): Badge {
-  const { offReason, freshness, running } = stream;
-  if (running === null && offReason !== null)
-    return { level: 'off', text: offReason === 'no equipment types' ? `off: ${offReason}` : offReason };
-  if (!areAccountsRead(database)) return { level: 'off', text: NOT_READ };
-  if (running !== null) {
-    const text = running.kind === 'sync' ? 'syncing' : running.kind;
-    const isLate = offReason === null && freshness === 'stale';
-    return knownBadge(isLate ? { level: 'bad', text: `stale, ${text}` } : { level: 'busy', text }, database);
-  }
-  if (freshness !== 'fresh') return { level: 'bad', text: freshness === 'stale' ? 'stale' : 'never synced' };
-  const warning = warningOf(stream);
-  return knownBadge(
-    warning === null ? { level: 'good', text: 'fresh' } : { level: 'warning', text: warning },
-    database,
-  );
-}
-
-/** A reason why a stream that is still fresh needs attention. */
-function warningOf({
-  heldUpBy,
-  isRefused,
-  lastRun,
-  failedReconcile,
-  unreadRows,
-}: StreamDetail): string | null {
-  if (heldUpBy !== undefined) return 'held up';
-  if (isRefused) return 'refused by the service';
-  if (lastRun?.status === 'failed') return 'last run failed';
-  if (failedReconcile !== undefined) return 'last reconcile failed';
-  return unreadRows === 0 ? null : `${formatCount(unreadRows)} not read`;
-}
-
-/** For example `13 updated, 2 new`; empty when nothing changed. */
-export function changesOf({ inserted, updated, deleted, rejected }: RunSummary): string {
-  const phrases = [
-    [inserted, 'new'],
-    [updated, 'changed'],
-    [deleted, 'deleted'],
-    [rejected, 'rejected'],
-  ] as const;
-  return phrases
-    .flatMap(([count, word]) => (count === 0 ? [] : [`${formatCount(count)} ${word}`]))
-    .join(', ');
-}
-
-export function describeRun(run: RunSummary): string {
-  const changes = run.status === 'succeeded' ? changesOf(run) || 'nothing changed' : (run.error?.code ?? '');
-  const kind = run.kind === 'sync' ? '' : ` (${run.kind})`;
-  return [`${run.status}${kind}`, formatDuration(run.durationMs), changes]
-    .filter((text) => text !== '')
-    .join(', ');
-}
-
 export function describeIssue({
   kind,
-  stream,
+  stream: name,
   field,
   count,
-  isPart,
   problem,
 }: Omit<IssueGroup, 'firstSeenMs'>): string {
-  const name = field ?? 'a field';
-  const counted = (noun: string) => `${isPart === true ? 'At least ' : ''}${formatNumber(count, noun)}`;
+  const stream = streamWords(name);
+  const of = field ?? 'a field';
   switch (kind) {
     case 'record_rejected':
-      return `${counted('record')} of ${stream} ${count === 1 ? 'was rejected and is kept as a data issue' : 'were rejected and are kept as data issues'}: ${problem}`;
+      return `${formatNumber(count, 'record')} of ${stream} ${count === 1 ? 'was rejected and is kept as a data issue' : 'were rejected and are kept as data issues'}: ${problem}`;
     case 'field_nulled':
-      return `${counted('value')} of ${name} in ${stream} could not be stored and ${count === 1 ? 'is' : 'are'} empty: ${problem}`;
+      return `${formatNumber(count, 'value')} of ${of} in ${stream} could not be stored and ${count === 1 ? 'is' : 'are'} empty: ${problem}`;
     case 'unknown_field':
       if (field === null) return `${stream}: ${problem}; they are kept in _raw.`;
-      return `The service sends ${name} in ${stream}, which this version does not know; it is kept in _raw.`;
+      return `The service sends ${of} in ${stream}, which this version does not know; it is kept in _raw.`;
     case 'unknown_value':
-      return `${counted('value')} of ${name} in ${stream} ${count === 1 ? 'is' : 'are'} new here; stored as sent: ${problem}`;
+      return `${formatNumber(count, 'value')} of ${of} in ${stream} ${count === 1 ? 'is' : 'are'} new here; stored as sent: ${problem}`;
   }
 }
 
@@ -182,28 +100,4 @@ export function formatShare(count: number, whole: number): string {
 export function shorten(text: string, length: number): string {
   const characters = Array.from(text);
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
-}
-
-export function describeRetention({ deletedDays, runsDays, issuesDays }: StorageRules): string {
-  const periods = [
-    ['rows that the source deleted', deletedDays],
-    ['runs', runsDays],
-    ['resolved data issues', issuesDays],
-  ] as const;
-  if (periods.every(([, days]) => days === null)) {
-    return 'Kept for ever: rows that the source deleted, runs, resolved data issues.';
-  }
-  const texts = periods.map(
-    ([what, days]) => `${what} ${days === null ? 'for ever' : formatNumber(days, 'day')}`,
-  );
-  return `Kept: ${texts.join(', ')}.`;
-}
-
-/** Describes privacy settings; null: there are none. */
-export function describeProtection({ omitted, pseudonyms }: StorageRules): string | null {
-  const phrases = [
-    ...(omitted.length === 0 ? [] : [`Never stored: ${omitted.join(', ')}.`]),
-    ...(pseudonyms.length === 0 ? [] : [`Stored as pseudonyms: ${pseudonyms.join(', ')}.`]),
-  ];
-  return phrases.length === 0 ? null : phrases.join(' ');
 }

@@ -59,7 +59,7 @@ it('sync, status, check, report and safety.freshness tell of the rows of equipme
   expect((await run(['report', '--out', '-'])).stdout).toContain('6 pieces not read any more');
 
   const status = await run(['status'], [CRANES, HARNESSES]);
-  expect(lineWith(status.stdout, 'not configured')).toBe(
+  expect(lineWith(status.stdout, 'live rows')).toBe(
     `${UNREAD(time)}. Add a type to SAFETY_EQUIPMENT_TYPES again, or mark its rows deleted: safety-sync equipment-types retire TYPE`,
   );
   expect(lineWith(status.stdout, 'equipments')).toMatch(/^equipments +fresh, 6 rows not read /);

@@ -1,16 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { buildStatus, pageOf } from '../../src/operate/status/build-status.ts';
 import { renderStatus } from '../../src/pages/status/render-status.ts';
 import type { Refusal } from '../../src/operate/health/account-health.ts';
 import { adviceOf } from '../../src/shared/errors.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
-import type { DayVolume } from '../../src/operate/status/read-volumes.ts';
 import { NO_BROWSER, visit } from '../support/browser.ts';
 import { folderForTest } from '../support/lifetime.ts';
-import { accountFacts, iso, manyFacts, operations, runRow, statusFacts } from '../support/status-facts.ts';
+import { iso, runRow, statusOf } from '../support/status-facts.ts';
 import { NOON } from '../support/test-clock.ts';
 
 const PHONE = 390;
@@ -59,64 +57,58 @@ const runs = STREAM_NAMES.flatMap((stream, index) => [
     rejected: 1_234_567,
   }),
 ]);
-const days = Array.from({ length: 14 }, (_, index): DayVolume => ({
-  day: `2026-02-${index + 10}`,
-  inserted: 1_234_567,
-  updated: 7,
-  deleted: 1,
-  failedRuns: 2,
-}));
-const volumes = {
-  rows: STREAM_NAMES.map((stream) => ({ stream, rows: 12_345_678, isEstimate: true })),
-  days,
+const warehouse = {
+  volumes: {
+    rows: STREAM_NAMES.map((stream) => ({ stream, rows: 12_345_678, isEstimate: true })),
+    partitions: [],
+  },
 };
-const outage = { advice: SAID, sinceMs: NOON - HOUR_MS, failedRuns: 1_234 };
-const serviceOutage = { ...outage, dependency: 'service', code: 'network_error', message: SAID } as const;
+const rows = { recentRuns: runs, openRuns: [runRow({ stream: 'followups', status: 'running' })] };
+const health = { refusals: [circuit] };
+const away = {
+  code: 'network_error',
+  failingSinceMs: NOON,
+  failingWith: 'network_error',
+  failedMessage: SAID,
+};
+const retries = STREAM_NAMES.map((stream) => ({
+  ...{ method: `${stream}.list`, code: 'network_error', reason: 'connection refused', attempt: 7 },
+  ...{ attempts: 9, sinceMs: NOON - HOUR_MS, nextMs: NOON + MINUTE_MS },
+}));
+const LONG_NAMES = ['a-customer-with-a-long-name', 'of-a-name-that-has-no-place-to-break'.repeat(2)];
 
-type Facts = NonNullable<Parameters<typeof statusFacts>[0]>;
-const refused = operations({ runs });
-const FACTS: Readonly<Record<string, Facts>> = {
-  'nothing read yet': { operations: null, nextRuns: [] },
-  'all is well': { volumes },
+const FACTS: Readonly<Record<string, Parameters<typeof statusOf>[0]>> = {
+  'nothing read yet': { read: null, nextRuns: [] },
+  'all is well': { warehouse },
   'protected, and not in line': {
     keeping: KEEPING,
-    offReasons: { equipments: 'not scheduled' },
-    operations: operations({
+    accounts: [{ offReasons: { equipments: 'not scheduled' } }],
+    rows: {
       cleanings: [
         { stream: 'training-employee-status', progress: 'under_way' },
         { stream: 'equipments', progress: 'due' },
       ],
-    }),
+    },
   },
-  'credentials refused': { operations: refused, volumes, refusals: [circuit] },
+  'credentials refused': { rows, warehouse, accounts: [{ health }] },
   'database away': {
-    operations: refused,
+    rows,
     nowMs: NOON + HOUR_MS,
-    volumes,
-    databaseProblem: AWAY,
-    outages: [{ ...outage, dependency: 'database', code: 'database_unreachable', message: AWAY }],
+    warehouse: {
+      ...warehouse,
+      problem: { code: 'database_unreachable', message: AWAY, advice: SAID, sinceMs: NOON - HOUR_MS },
+    },
   },
-  'database slow, service away': {
-    operations: operations({ runs, successMs: { users: NOON - 30 * HOUR_MS } }),
-    nowMs: NOON + MINUTE_MS,
-    volumes,
-    outages: [serviceOutage],
+  'service away': {
+    rows,
+    accounts: [{ streams: { followups: { isRunning: true }, resources: away }, retries }],
   },
-};
-const LONG_NAMES = ['a-customer-with-a-long-name', 'of-a-name-that-has-no-place-to-break'.repeat(2)];
-const several = manyFacts(
-  LONG_NAMES.map((id) => [accountFacts(id, { outage: serviceOutage, refusals: [circuit] }), []]),
-  {
+  'several accounts': {
+    accounts: LONG_NAMES.map((id) => ({ id, health, streams: { resources: away } })),
     owner: 'a-host-with-a-name-as-orchestrators-give-them-7c9d8f5b6-x2x4q pid 1',
     alerts: { open: 1, failedReports: [], channels: [{ name: 'webhook', waiting: 1, problem: SAID }] },
     keeping: KEEPING,
   },
-);
-const STATUSES = {
-  ...Object.fromEntries(
-    Object.entries(FACTS).map(([name, facts]) => [name, buildStatus(statusFacts(facts))]),
-  ),
-  'several accounts': pageOf(buildStatus(several), 1, 50),
 };
 
 const attribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
@@ -142,7 +134,7 @@ function inFrames(pages: readonly string[]): string {
 
 it.skipIf(NO_BROWSER !== null)('the status page fits the width of a phone in every state', async () => {
   const file = join(await folderForTest('safety-sync-phone-'), 'phone.html');
-  const pages = Object.values(STATUSES).map((status) => renderStatus(status, 'N'));
+  const pages = Object.values(FACTS).map((facts) => renderStatus(statusOf(facts), 'N'));
   await writeFile(file, inFrames(pages));
   const { stdout } = await visit(`file://${file}`, [
     '--hide-scrollbars',
@@ -151,6 +143,6 @@ it.skipIf(NO_BROWSER !== null)('the status page fits the width of a phone in eve
   ]);
   const said = /<pre id="said">(.*?)<\/pre>/s.exec(stdout)?.[1] ?? '[]';
   const widths = JSON.parse(said) as string[];
-  const names = Object.keys(STATUSES);
+  const names = Object.keys(FACTS);
   expect(names.map((name, index) => [name, widths[index]])).toEqual(names.map((name) => [name, `${PHONE}`]));
 });

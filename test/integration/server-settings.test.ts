@@ -6,9 +6,8 @@ import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { openWarehouse } from '../../src/warehouse/open-warehouse.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
 import { readServerNumber } from '../../src/engine/database/session-settings.ts';
-import { HOUR_MS, MINUTE_MS, toMs } from '../../src/shared/time.ts';
+import { HOUR_MS, toMs } from '../../src/shared/time.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
-import { findWhatIsWrong } from '../../src/operate/worker/what-is-wrong.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { runInProcess } from '../support/in-process.ts';
@@ -35,11 +34,6 @@ const OF_ROLE = {
   lock_timeout: '200ms',
   statement_timeout: '10s',
   idle_in_transaction_session_timeout: '200ms',
-};
-const NO_SCHEDULE = {
-  timezone: 'UTC',
-  streams: Object.fromEntries(STREAM_NAMES.map((stream) => [stream, null])),
-  reconcile: null,
 };
 /** PostgreSQL writes it as 12.05.2026 where DateStyle is German: for JavaScript the 5th of December. */
 const TWELFTH_OF_MAY = Date.UTC(2026, 4, 12, 9);
@@ -90,14 +84,6 @@ test('settings of the database and the role have no effect on stored data', asyn
   expect(read.accounts.get('default')).toContainEqual(
     expect.objectContaining({ stream: 'followups', watermarkMs: TWELFTH_OF_MAY + HOUR_MS }),
   );
-
-  await worker.query(`update safety_sync.runs set trigger = 'schedule'`);
-  const { workerSeenMs } = await findWhatIsWrong(worker.connection.db, {
-    accounts: [{ id: 'default', offReasons: {}, config: { schedule: NO_SCHEDULE } }],
-    accountsRead: read,
-    config: { freshnessBudgetMinutes: 60 },
-  });
-  expect(Math.abs(Date.now() - (workerSeenMs ?? 0))).toBeLessThan(MINUTE_MS);
 
   followups.delete(third);
   await runAll('reconcile');

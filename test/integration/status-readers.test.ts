@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { closeAllDeadRuns, markDeadRuns } from '../../src/engine/control-tables/dead-runs.ts';
-import { readInFull, readIssueGroups } from '../../src/operate/status/read-account-rows.ts';
-import { type AccountsRead, readAccounts } from '../../src/operate/status/read-accounts.ts';
+import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { readLastRuns, readRuns } from '../../src/engine/control-tables/runs.ts';
 import { describeHolder } from '../../src/engine/control-tables/lock-holders.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
-import { NO_PRIVACY } from '../../src/engine/privacy/settings.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
-import { systemClock } from '../../src/shared/time.ts';
 import { startAppFixture } from '../support/app-fixture.ts';
 import { createGate } from '../support/gate.ts';
 import { startHookServer } from '../support/hook-server.ts';
@@ -33,23 +30,17 @@ const MANUAL = {
 
 const worker = forEachTest(() => createTestWorker());
 
-/** The last run of a stream, as it is read for `status`, of one account in full, and of many in short. */
+/** The last run of a stream, as `status` shows it, and as the list of problems is made of it. */
 async function lastRuns(name: string) {
   const { db } = worker.connection;
   const last = await markDeadRuns(db, await readLastRuns(db, ['default']));
-  const full = await readInFull(worker.connection, 'default', { privacy: NO_PRIVACY, clock: systemClock });
-  const many = await readAccounts(worker.connection, ['default']);
-  const short = (run: { status: string; error_code: string | null } | null | undefined) =>
-    run == null ? null : [run.status, run.error_code];
-  const factsOf = ({ accounts }: AccountsRead) => {
-    const facts = accounts.get('default')?.find(({ stream }) => stream === name);
-    return facts?.running != null ? ['running', null] : [facts?.lastRun?.status, facts?.lastRun?.errorCode];
-  };
-  expect(factsOf(full)).toEqual(factsOf(many));
+  const run = last.find(({ stream }) => stream === name);
+  const { accounts } = await readAccounts(worker.connection, ['default']);
+  const facts = accounts.get('default')?.find(({ stream }) => stream === name);
   return {
-    status: short(last.find(({ stream }) => stream === name)),
-    operations: short(full.rows?.runs.find(({ stream }) => stream === name)),
-    accounts: factsOf(many),
+    status: run === undefined ? null : [run.status, run.error_code],
+    facts:
+      facts?.isRunning === true ? ['running', null] : [facts?.lastRun?.status, facts?.lastRun?.errorCode],
   };
 }
 
@@ -70,7 +61,7 @@ describe('a skipped run of a locked stream', () => {
     expect((await worker.run('resources', { whenBusy: 'skip' })).outcome).toBe('skipped');
     await session.close();
     const failed = ['failed', 'token_inactive'];
-    expect(await lastRuns('resources')).toEqual({ status: failed, operations: failed, accounts: failed });
+    expect(await lastRuns('resources')).toEqual({ status: failed, facts: failed });
     const all = await readRuns(worker.connection.db, { accountIds: ['default'], limit: 10 });
     // A skipped tick leaves no row.
     expect(all.map(({ status, trigger }) => `${trigger} ${status}`)).toEqual([
@@ -85,14 +76,13 @@ describe('a failure behind a run that decides nothing', () => {
     for (const result of await worker.runAll()) expect(result.outcome).toBe('succeeded');
     await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, error_code, finished_at, backend_pid)
       select 'default', 'resources', 'sync', 'schedule', 'failed', 'test', '1.0.0', code, now(), 1
-      from unnest(array['network_error', 'interrupted']) code`);
+      from unnest(array['server_error', 'interrupted']) code`);
     const read = async () => {
       const { stdout, code } = await runInProcess(['status'], statusEnv());
       expect(code).toBe(1);
       return stdout;
     };
-    const failure =
-      /^network_error: The service cannot be reached;.*\n {2}resources: the last run that ended/m;
+    const failure = /^Documents fail \(server_error\)\. The service failed by itself/m;
     expect(await read()).toMatch(failure);
     await insertOpenRun('resources');
     await openFreeStream(worker.databaseUrl, 'resources');
@@ -117,25 +107,11 @@ describe('a failure behind a run that decides nothing', () => {
   });
 });
 
-describe('more data issues than are counted one by one', () => {
-  it('the counts of the groups are marked as lower bounds', async () => {
-    const insert = (from: number, to: number) =>
-      worker.query(`insert into safety_sync.data_issues (account_id, stream, record_id, fingerprint, field, kind, problem)
-        select 'default', 'followups', n::text, n::text, 'due', 'field_nulled', 'x' from generate_series(${from}, ${to}) n`);
-    const groups = async () =>
-      (await readIssueGroups(worker.connection.db, 'default')).map(({ count, isPart }) => [count, isPart]);
-    await insert(1, 19_999);
-    expect(await groups()).toEqual([[19_999, undefined]]);
-    await insert(20_000, 20_100);
-    expect(await groups()).toEqual([[20_000, true]]);
-  });
-});
-
 describe('a run whose worker died', () => {
   it('an open run whose stream is not locked is shown as failed with worker_died', async () => {
     await insertOpenRun('followups');
     const died = ['failed', 'worker_died'];
-    expect(await lastRuns('followups')).toEqual({ status: died, operations: died, accounts: died });
+    expect(await lastRuns('followups')).toEqual({ status: died, facts: died });
   });
 
   it('an open run is closed if its stream is not locked, and stays running if it is', async () => {
@@ -143,7 +119,7 @@ describe('a run whose worker died', () => {
     await insertOpenRun('resources');
     await openFreeStream(worker.databaseUrl, 'resources');
     const running = ['running', null];
-    expect(await lastRuns('resources')).toEqual({ status: running, operations: running, accounts: running });
+    expect(await lastRuns('resources')).toEqual({ status: running, facts: running });
     expect(await closeAllDeadRuns(worker.connection.db, ['default', 'other'])).toEqual([
       { accountId: 'default', stream: 'followups', closed: 1 },
     ]);
@@ -186,7 +162,7 @@ inProof(() => {
     const waiting = runStream(worker.context, { ...MANUAL, force: true });
     await expect
       .poll(async () => (await runInProcess(['status'], statusEnv())).stdout, POLLING)
-      .toMatch(/\nRuns of resources are held up by role \w+ \(a BI tool, pid \d+\), which locks a table/);
+      .toMatch(/\nRuns of documents are held up: role \w+ \(a BI tool, pid \d+\), which locks a table/);
     await session.query('rollback');
     expect((await waiting).outcome).toBe('succeeded');
     await session.close();

@@ -75,16 +75,16 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
     mayImport: 'shared engine/streams engine/sync',
   },
   'operate/status': {
-    owns: 'one Status value; page, JSON, probes and metrics are made of it',
+    owns: 'the facts, the one list of problems, and one Status value: page, JSON, probes and metrics are made of it',
     mayImport:
-      'shared version.ts engine/streams engine/reading engine/database engine/control-tables engine/privacy engine/sync warehouse config operate/health',
+      'shared version.ts engine/streams engine/api engine/reading engine/database engine/control-tables engine/privacy engine/sync warehouse config operate/health',
   },
   pages: {
     owns: 'status page and report',
     mayImport: 'shared engine/streams engine/database operate/status',
   },
   'operate/alerts': {
-    owns: 'the outbox, which sends alerts and reports once; conditions, messages, webhook and mail',
+    owns: 'alerts that last and the plan of reports, under a lock; messages, webhook and mail',
     mayImport:
       'shared version.ts engine/database engine/control-tables config operate/health operate/status pages',
   },
@@ -96,7 +96,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   'operate/worker': {
     owns: '`start`: schedule, slots, jobs, HTTP, the report by schedule, stop',
     mayImport:
-      'shared version.ts engine/streams engine/reading engine/database engine/control-tables engine/sync config operate/health operate/status pages operate/alerts app.ts',
+      'shared version.ts engine/streams engine/reading engine/database engine/control-tables engine/privacy engine/sync config operate/health operate/status pages operate/alerts app.ts',
   },
   cli: {
     owns: 'one file a verb: parses, calls, prints',

@@ -1,6 +1,6 @@
 /** Documents generated from the code: errors, variables, commands, alerts, folders. Needs no database. */
 import type { Command } from 'commander';
-import { ALERT_EVENTS } from '../../src/operate/alerts/events.ts';
+import { ALERT_WORDS } from '../../src/operate/status/problem-words.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { EXIT_CODE_OF, EXIT_CODES } from '../../src/cli/run-results.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
@@ -109,7 +109,7 @@ async function renderCommands(): Promise<Record<string, string>> {
 const renderAlerts = (): string =>
   markdownTable(
     ['event', 'begins when', 'what to do'],
-    Object.entries(ALERT_EVENTS).map(([event, { when, advice }]) => [
+    Object.entries(ALERT_WORDS).map(([event, { when, advice }]) => [
       code(event),
       when,
       advice ?? 'the advice of its [code](errors.md)',

@@ -1,14 +1,16 @@
-import { buildStatus, type Status } from '../../src/operate/status/build-status.ts';
-import { type AccountFacts, NO_WAREHOUSE_STATE, type StatusFacts } from '../../src/operate/status/status.ts';
+import { type AccountFacts, NO_WAREHOUSE_STATE, type StatusFacts } from '../../src/operate/status/facts.ts';
+import { type AccountStatus, buildStatus, type Status } from '../../src/operate/status/status.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
-import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
-import type { AccountRows, WarehouseRead } from '../../src/operate/status/read-account-rows.ts';
-import type { Volumes } from '../../src/operate/status/read-volumes.ts';
-import type { AccountsRead, StreamFacts } from '../../src/operate/status/read-accounts.ts';
 import type { AccountDetail } from '../../src/operate/status/account-detail.ts';
+import type { AccountRows } from '../../src/operate/status/read-account-rows.ts';
+import {
+  type AccountsRead,
+  type StreamFacts,
+  UNKNOWN_STREAMS,
+} from '../../src/operate/status/read-accounts.ts';
+import type { Retry } from '../../src/engine/api/retries.ts';
 import type { StorageRules } from '../../src/operate/status/storage-rules.ts';
-import type { Outage } from '../../src/operate/health/outage-log.ts';
 import type { RunRow } from '../../src/engine/control-tables/runs.ts';
 import { NOON } from './test-clock.ts';
 
@@ -55,191 +57,117 @@ export function runRow(run: Partial<RunRow> = {}): RunRow {
   };
 }
 
-type ByStream<Value> = Partial<Record<StreamName, Value>>;
+/** Changes of the facts about streams, by name; every other stream succeeded a minute before noon. */
+type Changes = Readonly<Partial<Record<StreamName, Partial<StreamFacts>>>>;
 
-interface Read extends Partial<Omit<AccountsRead, 'accounts'>>, Partial<AccountRows> {
-  readonly successMs?: ByStream<number | null>;
-  readonly currentUntilMs?: ByStream<number>;
-}
+const streamsOf = (changes: Changes): StreamFacts[] =>
+  UNKNOWN_STREAMS.map((one) => ({
+    ...one,
+    lastSuccessMs: NOON - MINUTE_MS,
+    lastRun: { status: 'succeeded', errorCode: null },
+    ...changes[one.stream],
+  }));
 
-/** The state of a stream that its runs and data issues have, newest run first. */
-function runFactsOf({ runs, issues }: Pick<AccountRows, 'runs' | 'issues'>, stream: StreamName) {
-  const own = runs.filter((run) => run.stream === stream);
-  const last = own.find(({ status }) => status !== 'running');
-  const ofStream = issues.filter((issue) => issue.stream === stream);
-  return {
-    lastRun:
-      last === undefined
-        ? null
-        : { status: last.status as 'succeeded' | 'failed' | 'skipped', errorCode: last.error_code },
-    running: own.some(({ status }) => status === 'running') ? {} : null,
-    openIssues: ofStream.reduce((sum, { count }) => sum + count, 0),
-  };
-}
-
-/** A read of account `north`: by default all streams succeeded a minute ago. */
-export function operations({ successMs = {}, currentUntilMs = {}, ...change }: Read = {}): WarehouseRead {
-  const runs = change.runs ?? STREAM_NAMES.map((stream, index) => runRow({ run_id: index + 1, stream }));
-  const rows = {
-    runs,
-    issues: change.issues ?? [],
-    backfills: change.backfills ?? [],
-    cleanings: change.cleanings ?? [],
-    reportingTimezone: undefined,
-  };
-  const { databaseNowMs = NOON, readAtMs = NOON, pendingMigrations = 0 } = change;
-  const streams = STREAM_NAMES.map((stream) => {
-    const ms = successMs[stream];
-    return {
-      stream,
-      lastSuccessMs: ms === undefined ? NOON - MINUTE_MS : ms,
-      watermarkMs: stream === 'followups' ? NOON - 5 * MINUTE_MS : null,
-      calculatedMs: null,
-      currentUntilMs: currentUntilMs[stream] ?? null,
-      retainedMs: null,
-      isOffered: true,
-      ...runFactsOf(rows, stream),
-    };
-  });
-  return {
-    databaseNowMs,
-    readAtMs,
-    readMonotonicMs: 0,
-    pendingMigrations,
-    accounts: new Map([['north', streams]]),
-    blocked: new Map(),
-    rows,
-  };
-}
-
-/** The read with other facts of one stream. */
-export function withStream(
-  name: StreamName,
-  change: Partial<StreamFacts>,
-  read = operations(),
-): WarehouseRead {
-  const streams = (read.accounts.get('north') ?? []).map((one) =>
-    one.stream === name ? { ...one, ...change } : one,
-  );
-  return { ...read, accounts: new Map([['north', streams]]) };
-}
-
-type Process = Omit<StatusFacts, 'accounts' | 'warehouse' | 'nextRuns' | 'databaseOutage'>;
-
-const WORKER: Process = {
-  freshnessBudgetMinutes: 60,
-  owner: 'host pid 1',
-  nowMs: NOON,
-  startedMs: NOON - 90 * MINUTE_MS,
-  worker: 'running',
-  queue: { slots: 20, running: 0, waiting: 0 },
-  alerts: { open: 0, channels: [], failedReports: [] },
-  keeping: EVERYTHING_KEPT,
+export const NO_ROWS: AccountRows = {
+  recentRuns: [],
+  lastRuns: [],
+  openRuns: [],
+  issues: [],
+  backfills: [],
+  cleanings: [],
+  reportingTimezone: undefined,
 };
 
-type Account = Partial<AccountFacts['account'] & AccountFacts['health']>;
+export const GONE = {
+  code: 'database_unreachable',
+  message: 'connect ECONNREFUSED',
+  advice: 'Start it.',
+  sinceMs: NOON - 2 * MINUTE_MS,
+};
 
-/** A healthy account whose service was not asked for anything yet. */
-export function accountFacts(
-  id: string,
-  { outage, refusals = [], offReasons = {} }: Account = {},
-): AccountFacts {
-  return {
-    account: {
-      id,
-      offReasons,
-      config: {
-        service: undefined,
-        equipmentTypes: ['21'],
-        reportingTimezone: null,
-        schedule: { timezone: 'UTC' },
-      },
-    },
-    health: { outage, refusals },
-    progress: new Map(),
-    pressure: { inFlight: 0, waiting: 0 },
-  };
+interface Account extends Partial<Pick<AccountFacts, 'health' | 'progress' | 'pressure'>> {
+  readonly id?: string;
+  readonly streams?: Changes;
+  readonly offReasons?: AccountFacts['account']['offReasons'];
+  readonly retries?: readonly Retry[];
+  readonly equipmentTypes?: readonly string[];
 }
 
-interface ManyAccounts extends Partial<Process> {
-  readonly databaseProblem?: string | null;
-  /** null: nothing was read yet. */
-  readonly seen?: Partial<AccountsRead> | null;
+const accountFacts = ({
+  id = 'north',
+  offReasons = {},
+  retries = [],
+  equipmentTypes = [],
+  ...runner
+}: Account): AccountFacts => ({
+  account: {
+    id,
+    offReasons,
+    config: { service: undefined, equipmentTypes, reportingTimezone: null, schedule: { timezone: 'UTC' } },
+  },
+  health: { refusals: [] },
+  progress: new Map(),
+  pressure: { inFlight: 0, waiting: 0 },
+  retries,
+  ...runner,
+});
+
+interface Facts extends Partial<Omit<StatusFacts, 'accounts' | 'warehouse'>> {
+  readonly accounts?: readonly Account[];
+  /** null: not read yet. */
+  readonly read?: Partial<AccountsRead> | null;
+  readonly rows?: Partial<AccountRows>;
+  readonly warehouse?: Partial<StatusFacts['warehouse']>;
 }
 
-/** A worker of several accounts at noon. An account without streams is not in the read. */
-export function manyFacts(
-  accounts: readonly (readonly [AccountFacts, readonly StreamFacts[]])[],
-  { databaseProblem: problem = null, seen, ...change }: ManyAccounts = {},
-): StatusFacts {
-  const known = accounts.filter(([, streams]) => streams.length > 0);
-  const read = {
+/** A healthy worker at noon, by default with one account in full. */
+export function statusFacts({
+  accounts = [{}],
+  read,
+  rows = {},
+  warehouse = {},
+  ...change
+}: Facts = {}): StatusFacts {
+  const accountsRead: AccountsRead = {
     databaseNowMs: NOON,
     readAtMs: NOON,
-    readMonotonicMs: 0,
     pendingMigrations: 0,
-    accounts: new Map(known.map(([{ account }, streams]) => [account.id, streams])),
-    blocked: new Map<string, number>(),
-    ...seen,
+    arePendingViews: false,
+    accounts: new Map(accounts.map(({ id = 'north', streams = {} }) => [id, streamsOf(streams)])),
+    blocked: new Map(),
+    notOffered: new Map(),
+    ...read,
   };
   return {
-    ...WORKER,
-    queue: { slots: 20, running: 3, waiting: 2 },
+    freshnessBudgetMinutes: 60,
+    owner: 'host pid 1',
+    nowMs: NOON,
+    startedMs: NOON - 90 * MINUTE_MS,
+    worker: 'running',
+    migrationWaits: null,
+    queue: { slots: 20, running: 0, waiting: 0 },
+    alerts: { open: 0, channels: [], failedReports: [] },
+    keeping: EVERYTHING_KEPT,
     ...change,
-    warehouse: { ...NO_WAREHOUSE_STATE, accountsRead: seen === null ? null : read, problem },
-    databaseOutage: undefined,
-    accounts: accounts.map(([one]) => one),
-    nextRuns: null,
+    warehouse: {
+      ...NO_WAREHOUSE_STATE,
+      accountsRead: read === null ? null : accountsRead,
+      rows: { ...NO_ROWS, ...rows },
+      ...warehouse,
+    },
+    accounts: accounts.map(accountFacts),
+    nextRuns:
+      accounts.length === 1
+        ? UNKNOWN_STREAMS.map(({ stream }) => ({ stream, kind: 'sync', atMs: NOON + 14 * MINUTE_MS }))
+        : null,
   };
 }
 
-interface OneAccount extends Process, Pick<AccountFacts, 'progress'> {
-  readonly operations: WarehouseRead | null;
-  readonly databaseProblem: string | null;
-  readonly isDatabaseSlow: boolean;
-  readonly volumes: Volumes | null;
-  readonly countedAtMs: number;
-  readonly outages: readonly Outage[];
-  readonly accountId: string;
-  readonly offReasons: AccountFacts['account']['offReasons'];
-  readonly refusals: AccountFacts['health']['refusals'];
-  readonly service: AccountFacts['pressure'];
-  readonly nextRuns: StatusFacts['nextRuns'];
-}
+export const statusOf = (facts?: Facts): Status => buildStatus(statusFacts(facts));
 
-/** A healthy worker with one account, at noon. */
-export function statusFacts({
-  operations: read = operations(),
-  databaseProblem: problem = null,
-  isDatabaseSlow: isSlow = false,
-  volumes: counted = null,
-  countedAtMs = NOON,
-  outages = [],
-  accountId = 'north',
-  offReasons = {},
-  refusals = [],
-  progress = new Map(),
-  service,
-  nextRuns = STREAM_NAMES.map((stream) => ({ stream, kind: 'sync', atMs: NOON + 14 * MINUTE_MS })),
-  ...process
-}: Partial<OneAccount> = {}): StatusFacts {
-  const outageOf = (name: string) => outages.find(({ dependency }) => dependency === name);
-  const account = accountFacts(accountId, { offReasons, refusals, outage: outageOf('service') });
-  const seen = read && { ...read, accounts: new Map([[accountId, read.accounts.get('north') ?? []]]) };
-  return {
-    ...WORKER,
-    ...process,
-    warehouse: { accountsRead: seen, counted, countedAtMs, problem, isSlow },
-    databaseOutage: outageOf('database'),
-    accounts: [{ ...account, progress, pressure: service ?? account.pressure }],
-    nextRuns,
-  };
-}
-
-/** The status of the one account, with its details. */
-export function singleStatus(facts: StatusFacts = statusFacts()): Omit<Status, 'accounts'> & AccountDetail {
-  const { accounts, ...status } = buildStatus(facts);
-  const detail = accounts[0]?.detail;
-  if (detail === undefined) throw new RangeError('these are facts of several accounts');
-  return { ...status, ...detail };
+/** The one account, with its details. */
+export function onlyAccount(status: Status): AccountStatus & { readonly detail: AccountDetail } {
+  const [account] = status.accounts;
+  if (account?.detail === undefined) throw new RangeError('these are facts of several accounts');
+  return { ...account, detail: account.detail };
 }

@@ -4,6 +4,7 @@ import { checkDatabase } from './check-database.ts';
 import { checkPrivacy } from './check-privacy.ts';
 import { checkService } from './check-service.ts';
 import { checkSource, readRows, type RowsOf } from './check-source.ts';
+import { checkStreams } from './check-streams.ts';
 import { type Check, failed, ok, skipped } from './finding.ts';
 import { type AccountConfig, describeUnlimited } from '../../config/account-config.ts';
 import type { Config } from '../../config/load-config.ts';
@@ -87,7 +88,7 @@ async function checkWarehouse(app: App, hasAll: boolean): Promise<WarehouseCheck
   if (isBroken || (await readMigrationStatus(connection)).pending > 0)
     return { found, rowsOf: null, refused: [] };
   found.push(...(await checkTimezones(app)), ...(await checkPrivacy(app)));
-  found.push(...(await checkStored(app, hasAll)));
+  found.push(...(await checkStored(app, hasAll)), ...(await checkStreams(app)));
   const refused: string[] = [];
   for (const one of accounts) {
     const checked = await checkSource(one, isMany ? `source of ${one.id}` : 'source');

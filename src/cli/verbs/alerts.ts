@@ -1,24 +1,15 @@
 import { type Channel, deliver } from '../../operate/alerts/channel.ts';
-import { type Condition, conditionsOf, lastSuccessOf } from '../../operate/alerts/conditions.ts';
 import { configuredChannels } from '../../operate/alerts/configured-channels.ts';
-import { textOfAlert } from '../../operate/alerts/events.ts';
-import { testMessage } from '../../operate/alerts/message.ts';
+import { alertText, testMessage } from '../../operate/alerts/message.ts';
+import { type AlertRow, isAlert, readOutbox, textOfKey } from '../../operate/alerts/outbox.ts';
+import { keyOf, type Recorded, recordedOf } from '../../operate/alerts/plan-alerts.ts';
 import { secretsOf } from '../../config/secrets.ts';
-import {
-  type AlertRow,
-  failedReportsOf,
-  isAlert,
-  readOutbox,
-  textOfKey,
-} from '../../operate/alerts/outbox.ts';
-import { createIsOver } from '../../operate/alerts/plan-alerts.ts';
-import { readLastingProblems } from '../../operate/alerts/lasting-problems.ts';
-import { findWhatIsWrong } from '../../operate/worker/what-is-wrong.ts';
+import { describeProblems } from '../../operate/status/problem-words.ts';
+import { readProblems } from '../../operate/worker/what-is-wrong.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatTime } from '../../shared/format.ts';
 import { createRedactor } from '../../shared/redact.ts';
 import { toIso } from '../../shared/time.ts';
-import { readAccounts } from '../../operate/status/read-accounts.ts';
 import { EXIT } from '../run-results.ts';
 import { accountColumn, renderRows } from '../table.ts';
 import {
@@ -31,106 +22,81 @@ import {
   withApp,
 } from '../verb.ts';
 
-/** The alert of a condition that no worker has recorded yet. */
-const UNRECORDED = {
-  channel: null,
-  tries: 0,
-  problem: null,
-  beganMs: null,
-  endedMs: null,
-  sentMs: null,
-  dueMs: null,
-  isOver: false,
-};
+type Listed = AlertRow | Recorded;
 
-/** Recorded alerts, then conditions without one. */
-function listAlerts(
-  rows: readonly AlertRow[],
-  conditions: readonly Condition[],
-  lastSuccessMs: (accountId: string) => number,
-) {
-  const isOver = createIsOver({ conditions, lastSuccessMs });
-  const recorded = new Set(rows.map(textOfKey));
-  return [
-    ...rows.map((row) => ({
-      ...row,
-      // An outage of the database is no condition, because it cannot be read from the database.
-      isOver: row.endedMs !== null || (row.event !== 'database_away' && isOver(row)),
-    })),
-    ...conditions.filter((one) => !recorded.has(textOfKey(one))).map((one) => ({ ...one, ...UNRECORDED })),
-  ];
-}
+const isRow = (one: Listed): one is AlertRow => 'channel' in one;
 
-type Listed = ReturnType<typeof listAlerts>[number];
-
-function stateOf({ channel, isOver, sentMs, endedMs, tries, problem }: Listed, hasChannels: boolean): string {
-  if (channel === null)
+/** `present`: the keys of the problems that last. */
+function stateOf(one: Listed, present: ReadonlySet<string>, hasChannels: boolean): string {
+  if (!isRow(one))
     return hasChannels ? 'no worker has recorded it yet' : 'not sent: no channel is configured';
-  if (isOver && endedMs === null) return 'over; no worker has recorded that yet';
-  if (tries > 0) return `not accepted: ${problem ?? ''}`;
-  return sentMs === null ? 'sent when it has lasted long enough' : 'sent';
+  if (one.endedMs !== null || !present.has(textOfKey(one))) return 'over; that was not told yet';
+  if (one.tries > 0) return `not accepted: ${one.problem ?? ''}`;
+  return one.sentMs === null ? 'sent when it has lasted long enough' : 'sent';
 }
 
-const alertJson = ({ accountId, event, subject, channel, code, detail, tries, problem, ...at }: Listed) => ({
-  account_id: accountId,
-  event,
-  subject,
-  channel,
-  code,
-  detail,
-  tries,
-  problem,
-  began_at: toIso(at.beganMs),
-  ended_at: toIso(at.endedMs),
-  sent_at: toIso(at.sentMs),
-  due_at: toIso(at.dueMs),
-});
+function toJsonAlert(one: Listed) {
+  const { accountId, subject, code, detail } = one;
+  const row = isRow(one) ? one : null;
+  return {
+    account_id: accountId,
+    event: isRow(one) ? one.event : one.kind,
+    subject,
+    channel: row?.channel ?? null,
+    code,
+    detail,
+    tries: row?.tries ?? 0,
+    problem: row?.problem ?? null,
+    began_at: toIso(row?.beganMs ?? null),
+    ended_at: toIso(row?.endedMs ?? null),
+    sent_at: toIso(row?.sentMs ?? null),
+    due_at: toIso(row?.dueMs ?? null),
+  };
+}
 
+/** Recorded alerts, oldest first, then problems that no worker has recorded. */
 const runAlerts = withApp<CommonOptions>(async ({ app, terminal }) => {
-  const { accounts, accountIds, connection, db, config, clock } = app;
-  const { freshnessBudgetMinutes, notifications } = config;
-  const accountsRead = await readAccounts(connection, accountIds, { clock });
-  const rows = await readOutbox(db, accountIds);
-  const conditions = conditionsOf({
-    accounts,
-    accountsRead,
-    lastingProblems: await readLastingProblems(db, accountIds),
-    failedReports: notifications.report === undefined ? [] : failedReportsOf(rows),
-    freshnessBudgetMinutes,
-  });
-  const wrong = await findWhatIsWrong(db, { accounts, accountsRead, config });
-  const channels = configuredChannels(notifications).map(({ name }) => name);
+  const { accounts, accountIds, db, config } = app;
+  const { problems, isWell, workerSeenMs } = await readProblems(app);
+  const recorded = recordedOf({ problems });
+  const channels = configuredChannels(config.notifications).map(({ name }) => name);
   const hasChannels = channels.length > 0;
-  const ofChannels = rows.filter(isAlert).filter(({ channel }) => !hasChannels || channels.includes(channel));
-  const listed = listAlerts(
-    ofChannels.toSorted((one, other) => one.beganMs - other.beganMs),
-    conditions,
-    (accountId) => lastSuccessOf({ accounts, accountsRead }, accountId),
-  );
+  const rows = (await readOutbox(db, accountIds))
+    .filter(isAlert)
+    .filter(({ channel }) => !hasChannels || channels.includes(channel))
+    .toSorted((one, other) => one.beganMs - other.beganMs);
+  const known = new Set(rows.map(textOfKey));
+  const listed: Listed[] = [...rows, ...recorded.filter((one) => !known.has(keyOf(one)))];
+  const present = new Set(recorded.map(keyOf));
   const table = () =>
     renderRows<Listed>(
       listed,
       [
-        { title: 'since', cellOf: ({ beganMs }) => formatTime(beganMs) },
+        { title: 'since', cellOf: (one) => formatTime(isRow(one) ? one.beganMs : null) },
         { ...accountColumn(accounts.length > 1), cellOf: ({ accountId }) => accountId },
-        { title: 'what', cellOf: textOfAlert },
-        { title: 'by', cellOf: ({ channel }) => channel ?? '–' },
-        { title: 'state', cellOf: (one) => stateOf(one, hasChannels) },
+        {
+          title: 'what',
+          cellOf: (one) => alertText({ ...one, event: isRow(one) ? one.event : one.kind }, [one.subject]),
+        },
+        { title: 'by', cellOf: (one) => (isRow(one) ? one.channel : '–') },
+        { title: 'state', cellOf: (one) => stateOf(one, present, hasChannels) },
       ],
       terminal,
     );
-  const none = wrong.isWell
+  const none = isWell
     ? 'No alert is open. To see whether an alert arrives: safety-sync alerts test'
     : 'No alert is open, but not every stream is synced: safety-sync status';
-  const missing = wrong.workerMissing === null ? [] : [terminal.colors.red(wrong.workerMissing)];
+  const missing = describeProblems(problems.filter(({ kind }) => kind === 'no_worker')).map(({ text }) =>
+    terminal.colors.red(text),
+  );
   return {
     json: {
-      alerts: listed.map(alertJson),
-      is_well: wrong.isWell,
-      worker_last_seen_at: toIso(wrong.workerSeenMs),
+      alerts: listed.map(toJsonAlert),
+      is_well: isWell,
+      worker_last_seen_at: toIso(workerSeenMs),
     },
     lines: () => (listed.length > 0 ? [table(), ...missing] : missing.length > 0 ? missing : [none]),
-    code: wrong.isWell ? EXIT.ok : EXIT.failed,
+    code: isWell ? EXIT.ok : EXIT.failed,
   };
 });
 

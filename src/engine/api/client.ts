@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
 import pRetry from 'p-retry';
+import { backoff } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { sleep } from '../../shared/time.ts';
 import { markFailed, startSpan } from '../../shared/with-span.ts';
@@ -16,6 +17,7 @@ import type {
   RequestEvent,
 } from './requests.ts';
 import { isAnswer, isRequestSpecific } from './response-errors.ts';
+import { createRetries, type Retry } from './retries.ts';
 import { createToken } from './token.ts';
 
 export interface ApiClient {
@@ -24,6 +26,8 @@ export interface ApiClient {
   /** The property that holds the object. */
   fetchObject(request: ObjectRequest): Promise<unknown>;
   readonly pressure: ClientPressure;
+  /** Requests that failed and are sent again. */
+  readonly retries: readonly Retry[];
   /** The service refused the token, and its file has another one. */
   readonly hasNewToken: boolean;
   /** Ends all requests at once; they are rejected as `interrupted`. */
@@ -64,6 +68,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const token = createToken(options);
   const http = createHttp(options, token.redact);
   const closing = new AbortController();
+  const retries = createRetries(clock);
   let inFlight = 0;
 
   /** Sends one HTTP request, traces it in a span and reports it to `onRequest`. The span has no parameters, because they may be personal data. */
@@ -113,6 +118,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       budget.recordEnd(start, end, retryAfterMs).catch(() => undefined);
     try {
       const page = await send(request, { sentToken, signal, attempt });
+      retries.recordSuccess(request.method);
       await recordEnd('answered');
       return page;
     } catch (error) {
@@ -127,7 +133,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 
   /** Only the error's `recovery` decides whether a request is repeated. */
   async function repeat(request: ApiRequest, signal: AbortSignal): Promise<ListPage> {
-    const { method, meter, retries = mostRetries } = request;
+    const { method, meter, retries: own = mostRetries } = request;
     let failedMs: number | undefined;
     let attempts = 0;
     const attempt = (number: number): Promise<ListPage> => {
@@ -138,20 +144,24 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     try {
       return await pRetry(attempt, {
         retries: mostRetries,
-        // p-retry draws a delay between these and their double.
-        minTimeout: retryMinDelayMs / 2,
-        maxTimeout: retryMaxDelayMs,
-        factor: 2,
-        randomize: true,
+        // The delay is `shouldRetry`'s own, because the status shows it.
+        minTimeout: 0,
+        factor: 1,
+        randomize: false,
         signal,
         onFailedAttempt: () => void (failedMs ??= clock.monotonicMs()),
         shouldRetry: async ({ error, attemptNumber }) => {
           if (!(error instanceof SafetySyncError) || error.recovery !== 'retry') return false;
-          if (isRequestSpecific(error) && attemptNumber > retries) return false;
-          options.onRetry?.({ method, attempt: attemptNumber, error });
+          const most = isRequestSpecific(error) ? own : mostRetries;
+          if (attemptNumber > most) return false;
+          const fullMs = backoff(attemptNumber, { firstMs: retryMinDelayMs, mostMs: retryMaxDelayMs });
+          const drawnMs = (fullMs / 2) * (1 + Math.random());
           // After a refusal the budget waits as long as the service asks.
-          const isRefusal = error.code === 'rate_limit_exceeded';
-          if (!isRefusal) await sleep(Math.min(error.retryAfterMs ?? 0, retryMaxDelayMs), signal);
+          const askedMs = error.code === 'rate_limit_exceeded' ? 0 : (error.retryAfterMs ?? 0);
+          const delayMs = Math.min(retryMaxDelayMs, Math.max(drawnMs, askedMs));
+          retries.record({ method, attempt: attemptNumber, attempts: most + 1, delayMs, error });
+          options.onRetry?.({ method, attempt: attemptNumber, error });
+          await sleep(delayMs, signal);
           return true;
         },
       });
@@ -190,6 +200,9 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     fetchObject: async (request) => (await page(request)).envelope[request.objectKey],
     get pressure() {
       return { inFlight, waiting: slots.activeCount + slots.pendingCount - inFlight };
+    },
+    get retries() {
+      return retries.current;
     },
     get hasNewToken() {
       return token.isReplaced;

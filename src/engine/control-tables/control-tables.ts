@@ -7,10 +7,11 @@ import type { IssueKind, StreamName } from '../streams/stream.ts';
 
 export const controlSchema = pgSchema('safety_sync');
 
-/** Events of alerts; their texts: `operate/alerts/events.ts`. */
+/** Events of alerts; their words: `operate/status/problem-words.ts`. */
 export type AlertEvent =
   | 'stale'
   | 'credentials_refused'
+  | 'service_away'
   | 'stream_failing'
   | 'delete_guard'
   | 'database_away'
@@ -224,8 +225,8 @@ export const userLookups = controlSchema.table(
 );
 
 /**
- * Everything that is sent once, by one of several workers: alerts, a row for each channel, with their newest occurrence;
- * and the scheduled report of each account.
+ * What one of several workers sends: alerts that last or whose end was not told yet, a row for each channel, and the
+ * scheduled report of each account.
  */
 export const outbox = controlSchema.table(
   'outbox',
@@ -244,10 +245,8 @@ export const outbox = controlSchema.table(
     ended_at: instant(),
     /** When its last message was sent; null: none was sent yet. */
     sent_at: instant(),
-    /** When a message has to be sent; while it is claimed, when the claim ends; null: there is none to send. */
+    /** When a message has to be sent; null: there is none to send. */
     due_at: instant(),
-    /** The worker that sends it now. */
-    claimed_by: text(),
     /** Failed attempts since a message was last sent. */
     tries: integer().notNull().default(0),
     /** The problem of the last failed attempt. For a report: its error code. */

@@ -1,6 +1,6 @@
 /** Reads and writes `safety_sync.request_budget`, each time in a transaction of its own and by the database's clock. */
-import { and, inArray, isNotNull, sql } from 'drizzle-orm';
-import { toIso, toMs } from '../../shared/time.ts';
+import { sql } from 'drizzle-orm';
+import { toIso } from '../../shared/time.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toDatabaseError } from '../database/database-error.ts';
 import { requestBudget } from './control-tables.ts';
@@ -49,22 +49,4 @@ export function createBudgetStore(db: Queryable, accountId: string) {
       return changed.length > 0;
     },
   };
-}
-
-/** The accounts among these whose requests wait for the service's limit, and until when, in ms by the database's clock. */
-export async function readBlocked(
-  db: Queryable,
-  accountIds: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
-  const rows = await db
-    .select({ id: requestBudget.account_id, until: requestBudget.blocked_until })
-    .from(requestBudget)
-    .where(
-      and(
-        inArray(requestBudget.account_id, [...accountIds]),
-        isNotNull(requestBudget.blocked_until),
-        sql`${requestBudget.blocked_until} > statement_timestamp()`,
-      ),
-    );
-  return new Map(rows.map(({ id, until }) => [id, toMs(until) ?? 0]));
 }

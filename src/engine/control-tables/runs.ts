@@ -165,7 +165,7 @@ interface RunFilter {
 }
 
 /** A row of a statement that drizzle did not make, with its columns as drizzle reads them: `bigint` comes as text. */
-export const toRunRow = (row: Readonly<Record<string, unknown>>): RunRow =>
+const toRunRow = (row: Readonly<Record<string, unknown>>): RunRow =>
   Object.fromEntries(
     Object.entries(getTableColumns(runs)).map(([name, column]) => [
       name,

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 export interface Definition {
   readonly name: string;
+  /** People read it. A view of `safety_sync` is made anew with its definition, as a function is. */
   readonly isView: boolean;
   /** `create or replace …` */
   readonly statements: string;
@@ -18,7 +19,8 @@ function readFolder(folder: URL, kind: 'functions' | 'views'): Definition[] {
     .map((file) => {
       const statements = readFileSync(new URL(file, path), 'utf8');
       const hash = createHash('sha256').update(statements).digest('hex');
-      return { name: file.slice(0, -'.sql'.length), isView: kind === 'views', statements, hash };
+      const isView = kind === 'views' && !file.startsWith('safety_sync.');
+      return { name: file.slice(0, -'.sql'.length), isView, statements, hash };
     });
 }
 
@@ -35,6 +37,8 @@ function orderByUse(definitions: readonly Definition[]): Definition[] {
   return [...ordered];
 }
 
-/** In the order of their use. */
-export const readDefinitions = (migrationsFolder: URL): readonly Definition[] =>
-  orderByUse((['functions', 'views'] as const).flatMap((kind) => readFolder(migrationsFolder, kind)));
+/** In the order of their use; what the program itself needs is before the views, which may wait for their readers. */
+export const readDefinitions = (migrationsFolder: URL): readonly Definition[] => {
+  const all = (['functions', 'views'] as const).flatMap((kind) => readFolder(migrationsFolder, kind));
+  return orderByUse([...all.filter(({ isView }) => !isView), ...all.filter(({ isView }) => isView)]);
+};

@@ -1,6 +1,7 @@
 /** Every completion of a training, also repeated and old ones, where the service lists them (observed: completedtrainings.v2.list). */
 import { primaryKey } from 'drizzle-orm/pg-core';
 import { ACCOUNT, BOOKKEEPING } from '../../dictionary/description.ts';
+import { DAY_MS } from '../../shared/time.ts';
 import { accountId, bookkeeping, safetySchema } from './columns.ts';
 import { as, dropped, field, meaningsOf, tableColumns } from './fields.ts';
 import { OPTIONAL_LISTS } from './optional-methods.ts';
@@ -50,6 +51,7 @@ export const completedTrainingsStream: StreamDefinition = {
   responseKey: OPTIONAL_LISTS[METHOD].listKey,
   readMode: { kind: 'newest_first', pageSize: OPTIONAL_LISTS[METHOD].pageSize },
   optionalMethods: [METHOD],
+  staleAfterMs: 2 * DAY_MS,
   keyField: 'id',
   parent: trainingRecords,
   fields,

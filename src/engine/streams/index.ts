@@ -29,3 +29,6 @@ export function streamNamed(
   if (stream === undefined) throw new RangeError(`no stream is named ${name}`);
   return stream;
 }
+
+/** A stream in a sentence. */
+export const streamWords = (stream: StreamName): string => streamNamed(stream).contents;

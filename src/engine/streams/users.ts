@@ -81,7 +81,7 @@ const later = (one: string | null, other: string | null): string | null =>
 
 export const usersStream: StreamDefinition = {
   name: 'users',
-  contents: 'people',
+  contents: 'names of people',
   descriptions: {
     users: {
       comment:

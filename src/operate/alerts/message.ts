@@ -7,7 +7,7 @@ import { capital, formatDuration, formatNumber, roughly } from '../../shared/for
 import { groupBy } from '../../shared/group-by.ts';
 import { SECOND_MS } from '../../shared/time.ts';
 import { VERSION } from '../../version.ts';
-import { adviceOfAlert, ALERT_EVENTS, joinNames, type DescribedAlert } from './events.ts';
+import { adviceAbout, ALERT_WORDS, joinNames } from '../status/problem-words.ts';
 
 /** An attached file. */
 interface MailAttachment {
@@ -33,13 +33,11 @@ export interface MessageContext {
 
 interface Line {
   readonly isOver: boolean;
-  /** The beginning of this alert was not sent before. */
-  readonly isUnsent: boolean;
-  /** `north: followups fails (network_error)` */
+  /** `north: follow-ups fail (server_error)` */
   readonly what: string;
   readonly when: string;
-  /** Advice; null: the alert is over and needs none. */
-  readonly advice: string | null;
+  /** Advice; empty: there is none. */
+  readonly advice: string;
 }
 
 /** Chat services truncate or refuse longer messages. */
@@ -50,46 +48,48 @@ function durationOf(rows: readonly AlertRow[], beganMs: number): string {
   return roughly(formatDuration(Math.max(SECOND_MS, overMs - beganMs)));
 }
 
-/** `first`: one of those that are alike. */
-function messageLine(first: AlertRow, alike: readonly AlertRow[], context: MessageContext): Line {
-  const { event, code, detail } = first;
-  const accounts = [...new Set(alike.map(({ accountId }) => accountId))];
-  const { timezone = 'UTC' } = context.accounts.get(first.accountId) ?? {};
+/** Names, codes, counts and times only. */
+export const alertText = (
+  { event, code, detail }: Pick<AlertRow, 'event' | 'code' | 'detail'>,
+  subjects: readonly string[],
+): string =>
+  `${ALERT_WORDS[event].is(subjects)}${detail === null ? '' : `: ${detail}`}${code === null ? '' : ` (${code})`}`;
+
+/** The alerts of one message that differ in accounts and subjects only. */
+function toLine(alike: readonly [AlertRow, ...AlertRow[]], context: MessageContext): Line {
+  const [{ event, code, accountId, endedMs, sentMs }] = alike;
+  const accounts = [...new Set(alike.map((row) => row.accountId))];
+  const { timezone = 'UTC' } = context.accounts.get(accountId) ?? {};
   const tokenSources = accounts.flatMap((id) => context.accounts.get(id)?.tokenSource ?? []);
   const subjects = [...new Set(alike.map(({ subject }) => subject))];
-  const alert: DescribedAlert = { event, subjects, code, detail, tokenSources };
   const beganMs = Math.min(...alike.map((row) => row.beganMs));
   const at = `${formatMoment(beganMs, timezone)} (${timezone})`;
-  const isOver = first.endedMs !== null;
-  const words = ALERT_EVENTS[event];
-  const isUnsent = first.sentMs === null;
-  const begun = isUnsent && isOver ? `over before it was sent: ${words.begun(alert)}` : words.begun(alert);
-  const text = isOver && !isUnsent ? words.over(alert) : begun;
+  const words = ALERT_WORDS[event];
+  const isOver = endedMs !== null;
+  const begun = alertText(alike[0], subjects);
+  const told = isOver ? `over before it was sent: ${begun}` : begun;
+  const text = isOver && sentMs !== null ? words.over(subjects) : told;
   // All accounts share the database; a single account is named in the signature.
   const isNamed = context.accounts.size > 1 && event !== 'database_away';
   return {
     isOver,
-    isUnsent,
     what: isNamed ? `${joinNames(accounts)}: ${text}` : capital(text),
     when: isOver ? `it began ${at} and was over after ${durationOf(alike, beganMs)}` : `since ${at}`,
-    advice: isOver ? null : (first.advice ?? adviceOfAlert(alert)),
+    advice: isOver ? '' : adviceAbout(event, code, tokenSources),
   };
 }
 
 /** Similar alerts share a line, for example those of several streams or accounts with one error code. */
 function messageLines(rows: readonly AlertRow[], context: MessageContext): Line[] {
   const kindOf = ({ event, code, detail, endedMs, sentMs }: AlertRow): unknown[] => [
-    endedMs !== null,
-    event,
+    ...[event, detail, endedMs === null, sentMs === null],
     endedMs === null || sentMs === null ? code : null,
-    detail,
-    sentMs === null,
   ];
   const ofAccounts = groupBy(rows, (row) => JSON.stringify([row.accountId, kindOf(row)]));
   const alike = groupBy(ofAccounts, (group) =>
     JSON.stringify([kindOf(group[0]), group.map(({ subject }) => subject).toSorted()]),
   );
-  const lines = alike.map((groups) => messageLine(groups[0][0], groups.flat(), context));
+  const lines = alike.map(([first, ...more]) => toLine([...first, ...more.flat()], context));
   return lines.toSorted((one, other) => Number(one.isOver) - Number(other.isOver));
 }
 
@@ -100,7 +100,7 @@ function signatureOf({ owner, accounts }: MessageContext): string {
 }
 
 function lineText({ isOver, what, when, advice }: Line): string {
-  return `${isOver ? '✓' : '✗'} ${what}; ${when}.${advice === null ? '' : `\n   What to do: ${advice}`}`;
+  return `${isOver ? '✓' : '✗'} ${what}; ${when}.${advice === '' ? '' : `\n   What to do: ${advice}`}`;
 }
 
 /** Mail programs support few features of HTML and CSS: hence one column with inline styles. */
@@ -130,15 +130,14 @@ function alertCard({ isOver, what, when, advice }: Line): Html {
   return html`<div style="border-left:4px solid ${color};padding:2px 0 2px 12px;margin:0 0 18px">
     <p style="margin:0;font-weight:600">${what}</p>
     <p style="margin:2px 0 0;font-size:14px;color:#767676">${isOver ? 'Over: ' : ''}${when}</p>
-    ${advice !== null && html`<p style="margin:8px 0 0"><strong>What to do:</strong> ${advice}</p>`}
+    ${advice !== '' && html`<p style="margin:8px 0 0"><strong>What to do:</strong> ${advice}</p>`}
   </div>`;
 }
 
 function subjectOf(lines: readonly Line[]): string {
   const [only] = lines;
   const begun = lines.filter(({ isOver }) => !isOver).length;
-  if (lines.length === 1 && only !== undefined)
-    return `${only.isOver && !only.isUnsent ? 'Over: ' : ''}${only.what}`;
+  if (lines.length === 1 && only !== undefined) return `${only.isOver ? 'Over: ' : ''}${only.what}`;
   if (begun === 0) return `${formatNumber(lines.length, 'alert')} over`;
   const over = lines.length - begun;
   return `${formatNumber(begun, 'alert')}${over === 0 ? '' : `, ${over} over`}`;

@@ -1,87 +1,111 @@
-/** Compares recorded alerts with present conditions and returns what to record and send. Pure. */
-import { type AlertRow, isAlert, type NewRow, type OutboxRow, textOfKey } from './outbox.ts';
-import type { AlertChannel, AlertEvent, OutboxChannel } from '../../engine/control-tables/control-tables.ts';
-import { type Condition, reconcileOf } from './conditions.ts';
+/** Compares the alerts of one channel with the present problems. Pure. */
+import type { AlertChannel, AlertEvent } from '../../engine/control-tables/control-tables.ts';
+import { isAlertEvent } from '../status/problem-words.ts';
+import type { Problem } from '../status/problem.ts';
+import type { Status } from '../status/status.ts';
+import { type AlertRow, textOfKey } from './outbox.ts';
 
-interface AlertFacts {
-  /** Rows of the outbox that last or have a message due. */
-  readonly rows: readonly OutboxRow[];
-  readonly conditions: readonly Condition[];
-  /** The latest success of a scheduled stream of the account, by the database's clock; -Infinity: none. */
-  readonly lastSuccessMs: (accountId: string) => number;
-  /** The stream of the alert has no schedule any more. */
-  readonly isOff: (row: Pick<AlertRow, 'accountId' | 'subject'>) => boolean;
-  /** By the database's clock. */
-  readonly nowMs: number;
+interface AlertPlan {
+  readonly changed: readonly AlertRow[];
+  readonly dropped: readonly AlertRow[];
+  /** The rows of the next message. */
+  readonly due: readonly AlertRow[];
+}
+
+interface PlanOptions {
+  readonly channel: AlertChannel;
+  /** ALERT_AFTER_MINUTES */
   readonly afterMs: number;
 }
 
-export interface ChannelPlan {
-  readonly channel: OutboxChannel;
-  readonly begun: readonly NewRow[];
-  readonly resumed: readonly OutboxRow[];
-  readonly ended: readonly OutboxRow[];
-  /** Rows that end without a message. */
-  readonly dropped: readonly OutboxRow[];
-  /** Rows that may be claimed and sent now, by message. */
-  readonly due: readonly (readonly OutboxRow[])[];
-}
-
-/** Sent without delay: a later run may hide these conditions but does not correct them. */
+/** Sent without delay: a later run may hide these problems but does not correct them. */
 const AT_ONCE: readonly AlertEvent[] = ['repaired', 'new_field'];
+/** Why streams become stale. */
+const CAUSES: readonly AlertEvent[] = ['credentials_refused', 'service_away'];
+/** Only a success ends these: a stream that fails for another reason has not succeeded. */
+const UNTIL_SUCCESS: readonly AlertEvent[] = [...CAUSES, 'stale', 'stream_failing', 'delete_guard'];
 
-const FAILURES: readonly AlertEvent[] = ['stream_failing', 'credentials_refused', 'delete_guard'];
+export type Recorded = Problem & { readonly kind: AlertEvent; readonly accountId: string };
+type AccountStatus = Status['accounts'][number];
 
-/**
- * A stream that fails for another reason has not succeeded: its alert is over with its next success, and so is that of its
- * reconcile. Refused credentials of the account are over with the success of any stream, because another one may fail for its
- * own reason.
- */
-function isSameFailure(
-  row: AlertRow,
-  { accountId, event, subject }: Condition,
-  lastSuccessMs: AlertFacts['lastSuccessMs'],
-): boolean {
-  if (!FAILURES.includes(row.event) || !FAILURES.includes(event) || accountId !== row.accountId) return false;
-  if (row.subject === '') return lastSuccessMs(accountId) < row.beganMs;
-  return subject === '' || [subject, reconcileOf(subject)].includes(row.subject);
-}
+/** The problems that are recorded. An outage of the database cannot be, and each worker sends its own: see notifier.ts. */
+export const recordedOf = ({ problems }: Pick<AccountStatus, 'problems'>): Recorded[] =>
+  problems.filter(
+    (one): one is Recorded =>
+      one.accountId !== null && isAlertEvent(one.kind) && one.kind !== 'database_away',
+  );
 
-/** Finds alerts that are over: no condition causes them, or is the same failure. */
-export function createIsOver({
-  conditions,
-  lastSuccessMs,
-}: Pick<AlertFacts, 'conditions' | 'lastSuccessMs'>): (row: AlertRow) => boolean {
-  const present = new Set(conditions.map(textOfKey));
-  return (row) =>
-    !present.has(textOfKey(row)) &&
-    !conditions.some((condition) => isSameFailure(row, condition, lastSuccessMs));
-}
+export const keyOf = ({ accountId, kind, subject }: Recorded): string =>
+  textOfKey({ accountId, event: kind, subject });
 
-/** The plan of one channel. */
-export function planAlerts(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
-  const { conditions, nowMs, afterMs, isOff } = facts;
-  const rows = facts.rows.filter(isAlert).filter((row) => row.channel === channel);
+/** The stream of an alert, or all that have a schedule. */
+const streamsOf = ({ streams }: AccountStatus, subject: string) =>
+  subject === ''
+    ? streams.filter(({ isScheduled }) => isScheduled)
+    : streams.filter(({ stream }) => subject === stream || subject === `reconcile of ${stream}`);
+
+const hasSucceeded = (account: AccountStatus, { event, subject, beganMs }: AlertRow): boolean =>
+  !UNTIL_SUCCESS.includes(event) ||
+  streamsOf(account, subject).some(({ stream, lastSuccessMs, failedReconcile }) =>
+    ['', stream].includes(subject) ? (lastSuccessMs ?? 0) > beganMs : failedReconcile === null,
+  );
+
+/** Whether a stream that was switched off would succeed is unknown. */
+const isOff = (account: AccountStatus, { subject }: Pick<AlertRow, 'subject'>): boolean =>
+  subject !== '' && streamsOf(account, subject).some(({ offReason }) => offReason !== null);
+
+/** `rows`: of the channel. */
+export function planAlerts(
+  rows: readonly AlertRow[],
+  { accounts, nowMs }: Pick<Status, 'accounts' | 'nowMs'>,
+  { channel, afterMs }: PlanOptions,
+): AlertPlan {
+  const present = accounts.flatMap((account) => recordedOf(account).filter((one) => !isOff(account, one)));
+  const problems = new Map(present.map((one) => [keyOf(one), one]));
+  const accountOf = new Map(accounts.map((one) => [one.accountId, one]));
+  const isCaused = ({ kind, accountId, subject }: Recorded): boolean =>
+    kind === 'stale' &&
+    rows.some(
+      (row) =>
+        row.accountId === accountId &&
+        row.endedMs === null &&
+        CAUSES.includes(row.event) &&
+        ['', subject].includes(row.subject),
+    );
+  const dueOf = (event: AlertEvent): number => nowMs + (AT_ONCE.includes(event) ? 0 : afterMs);
   const known = new Set(rows.map(textOfKey));
-  const isOver = createIsOver(facts);
-  const present = new Map(conditions.map((condition) => [textOfKey(condition), condition]));
-  /** The first message waits while the failed stream is being retried. */
-  const isHeldBack = ({ sentMs, endedMs, tries, ...row }: AlertRow): boolean =>
-    sentMs === null && endedMs === null && tries === 0 && present.get(textOfKey(row))?.isUndecided === true;
-  // The worker that saw an outage of the database records it afterwards, so no present condition confirms or ends it.
-  const over = rows.filter((row) => row.endedMs === null && row.event !== 'database_away' && isOver(row));
-  return {
-    channel,
-    begun: conditions
-      .filter((condition) => !known.has(textOfKey(condition)))
-      .map((condition) => ({
-        ...condition,
-        channel,
-        dueMs: AT_ONCE.includes(condition.event) ? nowMs : nowMs + afterMs,
-      })),
-    resumed: rows.filter((row) => row.endedMs !== null && present.has(textOfKey(row))),
-    ended: over.filter((row) => !isOff(row)),
-    dropped: over.filter(isOff),
-    due: [rows.filter((row) => row.dueMs !== null && row.dueMs <= nowMs && !isHeldBack(row))],
-  };
+  const begun = [...problems]
+    .filter(([key, one]) => !known.has(key) && !isCaused(one))
+    .map(([, { accountId, kind: event, subject, code, detail, sinceMs }]): AlertRow => {
+      const beganMs = Math.min(sinceMs ?? nowMs, nowMs);
+      const unsent = { endedMs: null, sentMs: null, tries: 0, problem: null };
+      return {
+        ...{ accountId, event, subject, channel, code, detail },
+        ...{ beganMs, dueMs: dueOf(event), ...unsent },
+      };
+    });
+  const changed: AlertRow[] = [...begun];
+  const dropped: AlertRow[] = [];
+  const staying: AlertRow[] = [];
+  for (const row of rows) {
+    const { endedMs, sentMs, tries, event } = row;
+    const account = accountOf.get(row.accountId);
+    const isPresent = problems.has(textOfKey(row));
+    if (isPresent && endedMs !== null) {
+      const dueMs = sentMs === null ? dueOf(event) : null;
+      changed.push({ ...row, endedMs: null, dueMs });
+    } else if (isPresent || endedMs !== null || account === undefined) staying.push(row);
+    else if (isOff(account, row)) dropped.push(row);
+    else if (!hasSucceeded(account, row)) staying.push(row);
+    // What was never told needs no end.
+    else if (sentMs === null && tries === 0) dropped.push(row);
+    else changed.push({ ...row, endedMs: nowMs, dueMs: nowMs });
+  }
+  /** The first message waits while the failed stream is being tried again. */
+  const isHeldBack = (row: AlertRow): boolean =>
+    row.sentMs === null && row.tries === 0 && problems.get(textOfKey(row))?.isUndecided === true;
+  const due = [...staying, ...changed].filter(
+    (row) => row.dueMs !== null && row.dueMs <= nowMs && !isHeldBack(row),
+  );
+  return { changed, dropped, due };
 }

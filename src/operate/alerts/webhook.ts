@@ -41,9 +41,8 @@ export function createHook(url: string) {
 }
 
 /**
- * Sends a POST with `{"text": …}`, which Slack, Mattermost, Rocket.Chat, Teams and Google Chat display. Other fields would
- * break Google Chat, which refuses unknown ones. Redirects are not followed, because the message is for the configured host
- * only.
+ * Sends a POST with `{"text": …}`, which chat services display; some refuse other fields. Redirects are not followed, because
+ * the message is for the configured host only.
  */
 export function createWebhook(url: string): Channel {
   const { host, path, user, post } = createHook(url);

@@ -6,7 +6,7 @@ import type { Clock } from '../../shared/time.ts';
 
 type Dependency = 'service' | 'database';
 
-export interface Outage {
+interface Outage {
   readonly dependency: Dependency;
   /** ms since 1970, by this process's clock. */
   readonly sinceMs: number;

@@ -1,23 +1,20 @@
-/** Builds the details that only the page of one account shows: runs, counts, data issues and next runs. Pure. */
-import { adviceOf } from '../../shared/errors.ts';
-import { SECOND_MS, toMs } from '../../shared/time.ts';
-import type { TokenSource } from '../../shared/token-source.ts';
+/** What only the page of one account shows: runs, counts, data issues and next runs. Pure. */
 import type { RunRow } from '../../engine/control-tables/runs.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import { countUnread, describeUnread, unreadOf } from '../../engine/streams/unread-partitions.ts';
 import { tokenSourceOf } from '../../config/account-config.ts';
-import type { Progress } from './read-account-rows.ts';
+import { adviceOf } from '../../shared/errors.ts';
+import { SECOND_MS, toMs } from '../../shared/time.ts';
+import type { TokenSource } from '../../shared/token-source.ts';
+import type { AccountFacts, StatusFacts, StreamStatus } from './facts.ts';
 import { databaseOffsetMs } from './read-accounts.ts';
-import type { AccountFacts, StatusFacts, StreamStatus } from './status.ts';
-import { type Differences, expiredOf, uncleanedOf } from './storage-rules.ts';
+import { differencesOf, expiredOf, uncleanedOf } from './storage-rules.ts';
 
-export type AccountDetail = ReturnType<typeof buildDetail>;
-/** The state of a stream on the page of one account. */
-export type StreamDetail = AccountDetail['streams'][number];
-export type RunningRun = NonNullable<StreamDetail['running']>;
-
-/** Most runs in the list of recent runs. */
-const LISTED_RUNS = 25;
+interface Progress {
+  readonly records: number;
+  /** null: the service sends no total. */
+  readonly total: number | null;
+}
 
 export type RunSummary = ReturnType<typeof toRunSummary>;
 
@@ -51,19 +48,24 @@ function toRunSummary(row: RunRow, judgedMs: number, tokenSource: TokenSource) {
   };
 }
 
+export type AccountDetail = ReturnType<typeof buildDetail>;
+/** The state of a stream on the page of one account. */
+export type StreamDetail = AccountDetail['streams'][number];
+
 export function buildDetail(
   { account, progress }: AccountFacts,
   streams: readonly StreamStatus[],
   { facts, judgedMs }: { readonly facts: StatusFacts; readonly judgedMs: number },
 ) {
-  const { accountsRead, counted, countedAtMs } = facts.warehouse;
-  const rows = accountsRead?.rows;
+  const { accountsRead, volumes, rows } = facts.warehouse;
   const { config, offReasons } = account;
-  const unread = unreadOf(counted?.partitions ?? [], config.equipmentTypes);
+  const unread = unreadOf(volumes?.partitions ?? [], config.equipmentTypes);
   const { reportingTimezone: own, schedule } = config;
   const stored = rows?.reportingTimezone;
-  const tokenSource = tokenSourceOf(config);
-  const runs = (rows?.runs ?? []).map((row) => toRunSummary(row, judgedMs, tokenSource));
+  const toSummary = (row: RunRow) => toRunSummary(row, judgedMs, tokenSourceOf(config));
+  const open = (rows?.openRuns ?? []).map(toSummary);
+  const isOpen = ({ status }: RunSummary): boolean => status === 'running';
+  const ended = [...open.filter((run) => !isOpen(run)), ...(rows?.lastRuns ?? []).map(toSummary)];
   const offMs = databaseOffsetMs(accountsRead);
   const nextRuns = (facts.nextRuns ?? []).map((one) => ({
     ...one,
@@ -78,46 +80,38 @@ export function buildDetail(
     return { records, total };
   }
 
-  function toDetail({ stream, ...status }: StreamStatus) {
-    const recentRuns = runs.filter((run) => run.stream === stream).toReversed();
-    const running = recentRuns.findLast((run) => run.status === 'running');
-    const volume = counted?.rows.find((one) => one.stream === stream);
+  function toDetail(status: StreamStatus) {
+    const { stream } = status;
+    const volume = volumes?.rows.find((one) => one.stream === stream);
+    const running = open.find((run) => run.stream === stream && isOpen(run)) ?? null;
     return {
       ...status,
-      stream,
+      lastRun: ended.find((run) => run.stream === stream) ?? null,
       /** Live rows that the last success did not bring up to date, because their equipment type is not configured. */
       unreadRows: streamNamed(stream).partitionedBy === undefined ? 0 : countUnread(unread),
       /** The newest change that is stored: the watermark, or the time of the training list. */
       currentToMs: status.watermarkMs ?? status.calculatedMs,
-      rows: volume?.rows ?? null,
-      /** When the rows were counted. */
-      rowsCountedMs: countedAtMs === null ? null : countedAtMs + offMs,
+      /** null: not counted since its first run. */
+      rows: volume === undefined || (volume.rows === 0 && running !== null) ? null : volume.rows,
       isEstimate: volume?.isEstimate ?? false,
       nextRunMs: nextRuns.find((one) => one.stream === stream && one.kind === 'sync')?.atMs ?? null,
-      running: running === undefined ? null : { ...running, progress: progressOf(running) },
-      lastRun: recentRuns.findLast((run) => run.status !== 'running') ?? null,
-      /** Oldest first. */
-      recentRuns,
-      /** Changes that reconciliations found and earlier syncs had missed, over the recent runs. */
-      repaired: recentRuns.reduce((sum, { repaired }) => sum + (repaired ?? 0), 0),
+      running: running === null ? null : { ...running, progress: progressOf(running) },
     };
   }
 
   const details = streams.map(toDetail);
-  const differences: Differences = {
-    unread: describeUnread(unread),
-    expired: expiredOf(streams, facts.keeping, judgedMs),
-    uncleaned: uncleanedOf(rows?.cleanings ?? [], offReasons),
-    otherTimezone: own === null || stored === undefined || stored === own ? null : { own, stored },
-  };
   return {
     timezone: schedule.timezone,
-    ...differences,
+    differences: differencesOf({
+      unread: describeUnread(unread),
+      expired: expiredOf(streams, facts.keeping, judgedMs),
+      uncleaned: uncleanedOf(rows?.cleanings ?? [], offReasons),
+      otherTimezone: own === null || stored === undefined || stored === own ? null : { own, stored },
+    }),
     streams: details,
     running: details.flatMap(({ running }) => running ?? []),
     /** Newest first. */
-    recentRuns: runs.slice(0, LISTED_RUNS),
-    days: counted?.days ?? [],
+    recentRuns: (rows?.recentRuns ?? []).map(toSummary),
     issues: rows?.issues ?? [],
     /** Soonest first. */
     nextRuns,

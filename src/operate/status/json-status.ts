@@ -1,11 +1,10 @@
 /** Converts the Status to JSON, with the field names of the log (`started_at`, `duration_ms`) and ISO times. */
 import { toIso } from '../../shared/time.ts';
-import type { Status } from './build-status.ts';
+import { reasonsOf, textsOf } from './problem-words.ts';
+import type { Problem } from './problem.ts';
+import type { Status } from './status.ts';
 
-/** Fields in ms that are durations; all others are times. */
-const DURATIONS = ['durationMs'];
-
-const isTime = (name: string): boolean => name.endsWith('Ms') && !DURATIONS.includes(name);
+const isTime = (name: string): boolean => name.endsWith('Ms') && name !== 'durationMs';
 const toSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 function toJson(value: unknown): unknown {
@@ -23,21 +22,27 @@ function toJson(value: unknown): unknown {
   );
 }
 
+/** Problems for programs: one for each subject. */
+export const toProblems = (problems: readonly Problem[]) =>
+  problems.map((one) => {
+    const { kind, accountId, subject, level, isReason, code, sinceMs } = one;
+    return { kind, accountId, subject, level, isReason, code, sinceMs, text: textsOf([one])[0] };
+  });
+
+const ofProblems = ({ problems }: Pick<Status, 'problems'>) => ({
+  notReady: reasonsOf(problems),
+  problems: toProblems(problems),
+});
+
 /** A single account is flat, several are a list. */
 export function toJsonStatus(status: Status): unknown {
   const { accounts, ...process } = status;
   const [account] = accounts;
-  if (account?.detail === undefined) return toJson(status);
-  const { accountId, outages, refusals, service, blockedUntilMs, detail } = account;
-  return toJson({
-    ...process,
-    accountId,
-    outages: [...process.outages, ...outages],
-    refusals,
-    service,
-    blockedUntilMs,
-    ...detail,
-  });
+  const shown = { ...process, ...ofProblems(status), accountCount: accounts.length };
+  if (account?.detail === undefined)
+    return toJson({ ...shown, accounts: accounts.map((one) => ({ ...one, ...ofProblems(one) })) });
+  const { accountId, service, blockedUntilMs, detail } = account;
+  return toJson({ ...shown, accountId, service, blockedUntilMs, ...detail });
 }
 
 /** Removes secrets from all texts. */

@@ -1,31 +1,24 @@
-/** The metrics of `/metrics`: counters of this process's runs, and gauges that are set from the Status. */
+/** The metrics of `/metrics`: counters of this worker's runs, gauges of the Status, and those of the process itself. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
-import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { RunResult } from '../../engine/sync/run.ts';
 import type { RunKind } from '../../engine/streams/state.ts';
-import { type AccountLabel, createGauges, MOST_LABELLED_ACCOUNTS, METRIC_PREFIX } from './gauges.ts';
-import type { Status } from './build-status.ts';
 import { VERSION } from '../../version.ts';
+import { type AccountLabel, createGauges, METRIC_PREFIX } from './gauges.ts';
+import type { Status } from './status.ts';
 
 type SkippedTick = 'running' | 'waiting' | 'credentials_refused';
 
 const DURATION_BUCKETS_SECONDS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400];
 const ROW_OPERATIONS = ['inserted', 'updated', 'unchanged', 'deleted', 'rejected'] as const;
 
-interface MetricsOptions {
-  readonly accountIds: readonly string[];
-  /** Channels for alerts. */
-  readonly channels?: readonly AlertChannel[];
-}
-
 function buildCounters(registers: Registry[]) {
-  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+  const counter = <Label extends string>(name: string, help: string, labels: readonly Label[]) =>
     new Counter<Label | 'account'>({
       name: `${METRIC_PREFIX}${name}`,
       help,
-      labelNames: [...labelNames, 'account'],
+      labelNames: [...labels, 'account'],
       registers,
     });
   const ofStream = (name: string, help: string) => counter(name, help, ['stream']);
@@ -48,11 +41,6 @@ function buildCounters(registers: Registry[]) {
       'Ticks of a schedule that led to no run: still running, still waiting for a slot, credentials refused.',
       ['stream', 'reason'],
     ),
-    alerts: counter(
-      'alerts_total',
-      'Alerts that this worker sent, and alerts that a channel did not accept.',
-      ['channel', 'outcome'],
-    ),
     duration: new Histogram({
       name: `${METRIC_PREFIX}run_duration_seconds`,
       help: 'How long runs took that succeeded or failed.',
@@ -65,12 +53,10 @@ function buildCounters(registers: Registry[]) {
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-export function createMetrics({ accountIds, channels = [] }: MetricsOptions) {
+export function createMetrics(accountIds: readonly string[]) {
   const registry = new Registry();
-  const [only] = accountIds;
-  const isSingle = accountIds.length === 1;
-  // A single account has counters for each stream, and metrics of the process.
-  if (isSingle && only !== undefined) registry.setDefaultLabels({ account: only });
+  const [only] = accountIds.length === 1 ? accountIds : [];
+  if (only !== undefined) registry.setDefaultLabels({ account: only });
   collectDefaultMetrics({ register: registry });
   const counters = buildCounters([registry]);
   const setGauges = createGauges([registry]);
@@ -80,16 +66,9 @@ export function createMetrics({ accountIds, channels = [] }: MetricsOptions) {
     labelNames: ['version', 'node'],
     registers: [registry],
   }).set({ version: VERSION, node: process.version }, 1);
-  const labelOf = (accountId: string): AccountLabel => {
-    if (isSingle) return {};
-    return { account: accountIds.length <= MOST_LABELLED_ACCOUNTS ? accountId : '' };
-  };
+  const labelOf = (account: string): AccountLabel => (only === undefined ? { account } : {});
   // Counters start at 0, because alert rules would miss the first increment of a new series.
-  const labelled = new Map(accountIds.map((accountId) => [labelOf(accountId).account, labelOf(accountId)]));
-  for (const label of labelled.values()) startCounters(counters, label);
-  for (const channel of channels) {
-    for (const outcome of ['sent', 'not_taken'] as const) counters.alerts.inc({ channel, outcome }, 0);
-  }
+  for (const accountId of accountIds) startCounters(counters, labelOf(accountId));
 
   return {
     recordRun(accountId: string, kind: RunKind, result: RunResult) {
@@ -107,8 +86,6 @@ export function createMetrics({ accountIds, channels = [] }: MetricsOptions) {
     },
     recordSkippedTick: (accountId: string, stream: StreamName, reason: SkippedTick) =>
       counters.skipped.inc({ stream, reason, ...labelOf(accountId) }),
-    recordAlert: (channel: AlertChannel, outcome: 'sent' | 'not_taken', alerts: number) =>
-      counters.alerts.inc({ channel, outcome }, alerts),
     /** Renders the Prometheus text format. */
     async render(status: Status) {
       setGauges(status);

@@ -1,4 +1,4 @@
-/** Reads expensive counts: rows of the tables, and changes per day. Runs rarely. */
+/** Counts the rows of the tables, which is expensive: rarely. */
 import { getTableColumns, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { STREAMS } from '../../engine/streams/index.ts';
@@ -17,24 +17,12 @@ interface RowVolume {
   readonly isEstimate: boolean;
 }
 
-export interface DayVolume {
-  /** A UTC day, for example `2026-03-01`. */
-  readonly day: string;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly deleted: number;
-  readonly failedRuns: number;
-}
-
 export interface Volumes {
   readonly rows: readonly RowVolume[];
-  /** Oldest first, without gaps. */
-  readonly days: readonly DayVolume[];
-  /** For streams that are requested in partitions; absent: not read. */
-  readonly partitions?: readonly StoredPartition[];
+  /** For streams that are requested in partitions. */
+  readonly partitions: readonly StoredPartition[];
 }
 
-const VOLUME_DAYS = 14;
 /** Tables with more rows than this are estimated. */
 const COUNTED_ROWS = 200_000;
 /** Bytes per row, to estimate tables that were never analyzed. */
@@ -61,19 +49,8 @@ async function readRowVolumes(db: Queryable, accountId: string): Promise<RowVolu
 }
 
 export async function readVolumes(db: Queryable, accountId: string): Promise<Volumes> {
-  const days = await db.execute<DayVolume & Record<string, unknown>>(sql`
-    select to_char(d.day, 'YYYY-MM-DD') as day, coalesce(sum(r.inserted), 0)::float8 as inserted,
-      coalesce(sum(r.updated), 0)::float8 as updated, coalesce(sum(r.deleted), 0)::float8 as deleted,
-      count(*) filter (where r.status = 'failed')::int as "failedRuns"
-    from generate_series((now() at time zone 'UTC')::date - ${VOLUME_DAYS - 1}::int, (now() at time zone 'UTC')::date,
-      interval '1 day') as d (day)
-    left join safety_sync.runs r on r.account_id = ${accountId}
-      and (r.started_at at time zone 'UTC')::date = d.day::date
-      and r.started_at > now() - make_interval(days => ${VOLUME_DAYS + 1}::int)
-    group by d.day order by d.day`);
   return {
     rows: await readRowVolumes(db, accountId),
-    days,
     partitions: (await readStoredPartitions(db, [accountId])).get(accountId) ?? [],
   };
 }

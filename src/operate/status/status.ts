@@ -1,178 +1,140 @@
-/** The elements of a Status (build-status.ts), and the facts that it is made of. Times are ms since 1970; null: never, or unknown. */
-import { adviceOf } from '../../shared/errors.ts';
-import type { AccountConfig, OffReason, OffReasons } from '../../config/account-config.ts';
-import type { BackfillProgress } from '../../engine/reading/step.ts';
-import type { StreamName } from '../../engine/streams/stream.ts';
-import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
-import type { StreamFacts } from './read-accounts.ts';
-import type { StorageRules } from './storage-rules.ts';
-import type { Outage } from '../health/outage-log.ts';
-import type { Refusal } from '../health/account-health.ts';
-import type { WarehouseRead } from './read-account-rows.ts';
-import type { Volumes } from './read-volumes.ts';
+/**
+ * The Status: all data that operators see, for one account or several. It combines the last read of the warehouse with the
+ * state of this process. Times are ms since 1970 by the database's clock; null: never, or unknown. Pure.
+ */
+import { tokenSourceOf } from '../../config/account-config.ts';
+import { VERSION } from '../../version.ts';
+import { type AccountDetail, buildDetail } from './account-detail.ts';
+import {
+  type AccountFacts,
+  type ProcessFacts,
+  type ServiceLoad,
+  type StatusFacts,
+  type StreamStatus,
+  toStreamStatus,
+} from './facts.ts';
+import type { Problem } from './problem.ts';
+import { type AccountProblems, accountProblems, processProblems } from './problems.ts';
+import { databaseOffsetMs, UNKNOWN_STREAMS } from './read-accounts.ts';
+import { judge, type Level, type Verdict } from './verdict.ts';
 
-/** States from best to worst. */
-export type Level = 'good' | 'busy' | 'warning' | 'bad';
-
-interface Verdict {
-  readonly level: Level;
-  /** One sentence that answers "is everything fresh?". */
-  readonly sentence: string;
-  /** Further reasons, one plain sentence each. */
-  readonly details: readonly string[];
-}
-
-export type Freshness = 'fresh' | 'stale' | 'never';
-
-/** The state of a stream in a list of accounts. */
-export interface StreamStatus extends StreamFacts {
-  readonly isScheduled: boolean;
-  /** Why the stream has no schedule. */
-  readonly offReason: OffReason | null;
-  /** The service refuses the credentials, for this stream at least, so nothing is requested. */
-  readonly isRefused: boolean;
-  readonly freshness: Freshness;
-}
-
-/** Sessions without a run that hold locks of streams, and reconciles that failed. */
-export function streamProblems(
-  streams: readonly Pick<StreamStatus, 'stream' | 'heldUpBy' | 'failedReconcile'>[],
-): string[] {
-  return streams.flatMap(({ stream, heldUpBy, failedReconcile: code }) => [
-    ...(heldUpBy === undefined ? [] : [`runs of ${stream} are held up by ${heldUpBy}`]),
-    ...(code === undefined
-      ? []
-      : [
-          `the last reconcile of ${stream} failed (${code}), and syncs do not do its work. ${adviceOf(code)}`,
-        ]),
-  ]);
-}
-
-interface PlannedRun {
-  readonly stream: StreamName;
-  readonly kind: 'sync' | 'reconcile';
-  readonly atMs: number;
-}
-
-export type WorkerState = 'starting' | 'running' | 'stopping';
-
-export interface DatabaseStatus {
+interface DatabaseStatus {
   readonly isUp: boolean;
   /** When the database was read; null: not yet. */
   readonly readAtMs: number | null;
-  /** The database responds, but slower than the interval between reads. */
-  readonly isSlow: boolean;
-  /** The last read is older than the interval between reads. */
-  readonly isOld: boolean;
-  /** The last read is too old to be relied on. */
-  readonly isTooOld: boolean;
   readonly problem: string | null;
   readonly pendingMigrations: number | null;
 }
 
 /** Whether the accounts are known: they are not read before the migrations. */
-export const areAccountsRead = ({
-  readAtMs,
-  pendingMigrations,
-}: Pick<DatabaseStatus, 'readAtMs' | 'pendingMigrations'>): boolean =>
-  readAtMs !== null && (pendingMigrations ?? 0) === 0;
+export const areAccountsRead = ({ readAtMs, pendingMigrations }: DatabaseStatus): boolean =>
+  readAtMs !== null && pendingMigrations === 0;
 
-export interface ServiceLoad {
-  readonly inFlight: number;
-  readonly waiting: number;
-}
-
-/** Runs of this process that are active or wait for a slot. */
-interface QueueStatus {
-  readonly slots: number;
-  readonly running: number;
-  readonly waiting: number;
-}
-
-/** The state of the alert channels. */
-export interface AlertsStatus {
-  /** Open alerts, sent or not yet sent. */
-  readonly open: number;
-  readonly channels: readonly {
-    readonly name: AlertChannel;
-    /** Alerts that were not accepted and will be retried. */
-    readonly waiting: number;
-    /** Why the last message was refused; null: it was accepted. */
-    readonly problem: string | null;
-  }[];
-  /** Scheduled reports that failed at the newest attempt, with the error code. */
-  readonly failedReports: readonly { readonly accountId: string; readonly code: string }[];
-}
-
-/** Readiness, the reasons against it, and the verdict, for the process or for one account. */
-export interface Judgement {
+interface Judgement {
   /** The data can be relied on. */
   readonly isReady: boolean;
-  /** The reasons against it, in plain words. */
-  readonly notReady: readonly string[];
+  readonly problems: readonly Problem[];
   readonly verdict: Verdict;
 }
 
-/** The state of the process. */
-export interface ProcessStatus {
+export interface AccountStatus extends Judgement {
+  readonly accountId: string;
+  readonly openIssues: number;
+  readonly streams: readonly StreamStatus[];
+  /** null: no request was sent to its service yet. */
+  readonly service: ServiceLoad | null;
+  /** No request to its service starts before; null: nothing is blocked. */
+  readonly blockedUntilMs: number | null;
+  /** Present when the account was read in full. */
+  readonly detail?: AccountDetail;
+}
+
+/** The judgement of a single account includes that of the process. */
+export interface Status extends Omit<ProcessFacts, 'migrationWaits'>, Judgement {
   readonly version: string;
-  readonly freshnessBudgetMinutes: number;
-  readonly nowMs: number;
-  readonly startedMs: number;
-  readonly worker: WorkerState;
-  readonly owner: string;
   readonly database: DatabaseStatus;
-  /** The outage of the shared database. */
-  readonly outages: readonly Outage[];
-  readonly queue: QueueStatus;
-  /** Without channels, no alerts are sent. */
-  readonly alerts: AlertsStatus;
-  readonly keeping: StorageRules;
+  readonly counts: Readonly<Record<Level, number>>;
+  /** Worst first, then by name. */
+  readonly accounts: readonly AccountStatus[];
 }
 
-/** The last read of the warehouse. */
-export interface WarehouseFacts {
-  /** null: not read yet. */
-  readonly accountsRead: WarehouseRead | null;
-  readonly counted: Volumes | null;
-  /** When the count started, by this process's clock; null: never. */
-  readonly countedAtMs: number | null;
-  /** Why the database is unreachable; null: it responds. A slow database counts as reachable: its last read is shown with its age. */
-  readonly problem: string | null;
-  /** The newest read timed out, though the database responds. */
-  readonly isSlow: boolean;
-}
+const isReady = (problems: readonly Problem[]): boolean => !problems.some(({ isReason }) => isReason);
 
-export const NO_WAREHOUSE_STATE: WarehouseFacts = {
-  accountsRead: null,
-  counted: null,
-  countedAtMs: null,
-  problem: null,
-  isSlow: false,
-};
+const WORST_FIRST: readonly Level[] = ['bad', 'warning', 'busy', 'good'];
 
-/** An account and the state of its runner. */
-export interface AccountFacts {
-  readonly account: {
-    readonly id: string;
-    readonly offReasons: OffReasons;
-    readonly config: Pick<AccountConfig, 'service' | 'equipmentTypes' | 'reportingTimezone'> & {
-      readonly schedule: { readonly timezone: string };
-    };
+export function buildStatus(facts: StatusFacts): Status {
+  const { warehouse, accounts: runners, nextRuns, migrationWaits, ...rest } = facts;
+  const { accountsRead, problem } = warehouse;
+  // Ages are computed by the database's clock, because stored times are.
+  const offMs = databaseOffsetMs(accountsRead);
+  const nowMs = facts.nowMs + offMs;
+  const database: DatabaseStatus = {
+    isUp: problem === null && accountsRead !== null,
+    readAtMs: accountsRead?.databaseNowMs ?? null,
+    problem: problem?.message ?? null,
+    pendingMigrations: accountsRead?.pendingMigrations ?? null,
   };
-  readonly health: { readonly outage: Outage | undefined; readonly refusals: readonly Refusal[] };
-  /** Progress of this process's runs. */
-  readonly progress: ReadonlyMap<StreamName, BackfillProgress>;
-  /** Load of the service; null: no request was sent yet. */
-  readonly pressure: ServiceLoad | null;
-}
+  // While the database is up, data is judged as of the read, because later changes are unknown. While it is away, no new
+  // data is stored, so the data grows old.
+  const judgedMs = database.isUp && database.readAtMs !== null ? Math.min(nowMs, database.readAtMs) : nowMs;
+  const process = { version: VERSION, ...rest, nowMs, startedMs: facts.startedMs + offMs, database };
+  const ofProcess = processProblems({ ...process, migrationWaits, warehouse });
 
-/** Times are by this process's clock. */
-export interface StatusFacts extends Omit<ProcessStatus, 'version' | 'database' | 'outages'> {
-  readonly warehouse: WarehouseFacts;
-  readonly databaseOutage: Outage | undefined;
-  /** One account, or all of them. */
-  readonly accounts: readonly AccountFacts[];
-  /** The next runs of one account that is shown in full, soonest first; null: the accounts are shown in short. */
-  readonly nextRuns: readonly PlannedRun[] | null;
+  function toAccount(runner: AccountFacts): AccountStatus {
+    const { id: accountId, offReasons, config } = runner.account;
+    const judging = {
+      offReasons,
+      nowMs: judgedMs,
+      freshnessBudgetMinutes: facts.freshnessBudgetMinutes,
+      retries: runner.retries.map((one) => ({
+        ...one,
+        sinceMs: one.sinceMs + offMs,
+        nextMs: one.nextMs + offMs,
+      })),
+    };
+    const streams = (accountsRead?.accounts.get(accountId) ?? UNKNOWN_STREAMS).map((one) =>
+      toStreamStatus(one, judging),
+    );
+    const detail = nextRuns === null ? undefined : buildDetail(runner, streams, { facts, judgedMs });
+    const blockedUntilMs = accountsRead?.blocked.get(accountId) ?? null;
+    const state: AccountProblems = {
+      accountId,
+      streams: areAccountsRead(database) ? streams : [],
+      refusals: runner.health.refusals.map((one) => ({ ...one, nextTryMs: one.nextTryMs + offMs })),
+      tokenSource: tokenSourceOf(config),
+      blockedUntilMs,
+      failedReport: facts.alerts.failedReports.find((one) => one.accountId === accountId)?.code ?? null,
+      differences: detail?.differences ?? [],
+      isDatabaseAway: problem !== null,
+      freshnessBudgetMinutes: facts.freshnessBudgetMinutes,
+      nowMs,
+    };
+    const problems = [...(runners.length === 1 ? ofProcess : []), ...accountProblems(state)];
+    return {
+      accountId,
+      isReady: isReady(problems),
+      problems,
+      verdict: judge(problems, { streams, isRead: areAccountsRead(database) }),
+      openIssues: streams.reduce((sum, { openIssues }) => sum + openIssues, 0),
+      streams,
+      service: runner.pressure,
+      blockedUntilMs,
+      ...(detail === undefined ? {} : { detail }),
+    };
+  }
+
+  const accounts = runners.map(toAccount);
+  const rank = ({ verdict }: AccountStatus): number => WORST_FIRST.indexOf(verdict.level);
+  accounts.sort((one, other) => rank(one) - rank(other) || (one.accountId < other.accountId ? -1 : 1));
+  const counts: Record<Level, number> = { good: 0, busy: 0, warning: 0, bad: 0 };
+  for (const { verdict } of accounts) counts[verdict.level] += 1;
+  const [only] = accounts.length === 1 ? accounts : [];
+  const all: Judgement = only ?? {
+    // One account that is not ready does not make the others so.
+    isReady: isReady(ofProcess) && accounts.some((one) => one.isReady),
+    problems: ofProcess,
+    verdict: judge(ofProcess, { counts }),
+  };
+  const { isReady: ready, problems, verdict } = all;
+  return { ...process, isReady: ready, problems, verdict, counts, accounts };
 }

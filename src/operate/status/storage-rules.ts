@@ -4,6 +4,7 @@ import type { Config } from '../../config/load-config.ts';
 import type { StreamCleaning } from '../../engine/privacy/settings.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { UNREAD_ADVICE } from '../../engine/streams/unread-partitions.ts';
+import { formatNumber } from '../../shared/format.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import type { StreamFacts } from './read-accounts.ts';
 
@@ -20,6 +21,29 @@ export const storageRulesOf = ({ retention, privacy }: Pick<Config, 'retention' 
   omitted: privacy.omit,
   pseudonyms: privacy.pseudonymize,
 });
+
+export function describeRetention({ deletedDays, runsDays, issuesDays }: StorageRules): string {
+  const periods = [
+    ['rows that the source deleted', deletedDays],
+    ['runs', runsDays],
+    ['resolved data issues', issuesDays],
+  ] as const;
+  if (periods.every(([, days]) => days === null))
+    return 'Kept for ever: rows that the source deleted, runs, resolved data issues.';
+  const texts = periods.map(
+    ([what, days]) => `${what} ${days === null ? 'for ever' : formatNumber(days, 'day')}`,
+  );
+  return `Kept: ${texts.join(', ')}.`;
+}
+
+/** Describes privacy settings; null: there are none. */
+export function describeProtection({ omitted, pseudonyms }: StorageRules): string | null {
+  const phrases = [
+    ...(omitted.length === 0 ? [] : [`Never stored: ${omitted.join(', ')}.`]),
+    ...(pseudonyms.length === 0 ? [] : [`Stored as pseudonyms: ${pseudonyms.join(', ')}.`]),
+  ];
+  return phrases.length === 0 ? null : phrases.join(' ');
+}
 
 type UncleanedStream = ReturnType<typeof uncleanedOf>[number];
 
@@ -55,39 +79,24 @@ export function expiredOf(
 
 /** Describes stored data that the settings forbid, and the command that removes it; null: there is none. */
 export function describeUncleaned(streams: readonly UncleanedStream[]): string | null {
-  const namesOf = (isScheduled: boolean): string =>
-    streams
-      .filter((one) => one.isScheduled === isScheduled)
-      .map(({ stream, isUnderWay }) => `${stream}${isUnderWay ? ' (under way)' : ''}`)
-      .join(', ');
-  const [next, never] = [namesOf(true), namesOf(false)];
-  if (next === '' && never === '') return null;
-  return [
-    next &&
-      `Stored data does not match the privacy settings yet: ${next}. The next run of each stream rewrites it.`,
-    never &&
-      `Stored data does not match the privacy settings, and no run is scheduled that would rewrite it: ${never}.`,
-    'To rewrite it now: safety-sync privacy --clean',
-  ]
-    .filter((text) => text !== '')
-    .join(' ');
+  if (streams.length === 0) return null;
+  const names = streams.map(({ stream, isUnderWay, isScheduled }) =>
+    isUnderWay ? `${stream} (under way)` : isScheduled ? stream : `${stream} (no run is scheduled)`,
+  );
+  return `Stored data does not match the privacy settings yet: ${names.join(', ')}. The next run of each stream rewrites it; to rewrite it now: safety-sync privacy --clean`;
 }
 
-/** How the stored data of an account differs from the settings. */
-export interface Differences {
+interface Differences {
   readonly uncleaned: readonly UncleanedStream[];
   /** Stored equipment of types that are not configured, in words; null: none. */
   readonly unread: string | null;
-  /**
-   * The reporting time zone of this program's settings, and the one in the warehouse, which another program wrote; null: they
-   * do not differ.
-   */
+  /** The reporting time zone of this program's settings, and the one in the warehouse, which another program wrote. */
   readonly otherTimezone: { readonly own: string; readonly stored: string } | null;
   /** Streams with data that is older than its retention. */
   readonly expired: readonly StreamName[];
 }
 
-/** One sentence for each difference. */
+/** How stored data differs from the settings, one sentence for each difference. */
 export function differencesOf({ uncleaned, unread, otherTimezone, expired }: Differences): string[] {
   return [
     describeUncleaned(uncleaned),

@@ -3,7 +3,7 @@ import type { Account } from '../../app.ts';
 import { createAccountHealth, type NextSync } from '../health/account-health.ts';
 import { dependencyOf, type OutageLog } from '../health/outage-log.ts';
 import type { Metrics } from '../status/metrics.ts';
-import type { ServiceLoad } from '../status/status.ts';
+import type { ServiceLoad } from '../status/facts.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
@@ -20,8 +20,7 @@ interface AccountRunnerOptions {
   readonly metrics: Metrics;
   /** The outage of the database that all accounts share. */
   readonly databaseOutage: OutageLog;
-  /** Receives database responses and changes that the runs observe. */
-  readonly monitor: Pick<Monitor, 'refreshSoon' | 'recordResponse'>;
+  readonly monitor: Pick<Monitor, 'refreshSoon'>;
   /** Called when a newer program has migrated the warehouse, because runs of this process can no longer store. */
   readonly onNewer: (error: SafetySyncError) => void;
 }
@@ -58,10 +57,7 @@ export function createAccountRunner(options: AccountRunnerOptions) {
   const events: RunEvents = {
     ...buildRunEvents(account),
     onProgress: (stream, made) => void progress.set(stream, made),
-    onSession: () => {
-      monitor.recordResponse();
-      monitor.refreshSoon();
-    },
+    onSession: () => monitor.refreshSoon(),
   };
 
   function recordEnd(result: RunResult, job: Job): void {
@@ -72,7 +68,7 @@ export function createAccountRunner(options: AccountRunnerOptions) {
     if (error !== undefined && dependency === 'database') {
       databaseOutage.recordFailure(error, true);
       cutOff.set(runName(stream, kind), job);
-    } else monitor.recordResponse();
+    }
     account.isAway = health.outage !== undefined;
     // The beginning of the outage was logged, and the refusal.
     logResult(account, result, {
@@ -99,6 +95,9 @@ export function createAccountRunner(options: AccountRunnerOptions) {
     get pressure(): ServiceLoad | null {
       // Reading `account.api` creates the client.
       return hasAsked ? account.api.pressure : null;
+    },
+    get retries() {
+      return hasAsked ? account.api.retries : [];
     },
     /** Jobs to run again, now that the database is back. */
     get cutOff(): readonly JobTarget[] {

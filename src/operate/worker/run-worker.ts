@@ -9,7 +9,7 @@ import { settleProtection } from '../../engine/sync/forget.ts';
 import { createOutageLog, dependencyOf, type OutageLog } from '../health/outage-log.ts';
 import { backoff } from '../../shared/backoff.ts';
 import { SECOND_MS, sleep, untilAborted, withTimeout } from '../../shared/time.ts';
-import type { Status } from '../status/build-status.ts';
+import type { Status } from '../status/status.ts';
 import { createMetrics } from '../status/metrics.ts';
 import { VERSION } from '../../version.ts';
 import { type AccountRunner, createAccountRunner } from './account-runner.ts';
@@ -38,10 +38,7 @@ export async function runWorker(
 ): Promise<void> {
   const { config, log, clock, signal, accounts } = app;
   const channels = configuredChannels(config.notifications);
-  const metrics = createMetrics({
-    accountIds: accounts.map(({ id }) => id),
-    channels: channels.map(({ name }) => name),
-  });
+  const metrics = createMetrics(app.accountIds);
   let state: 'starting' | 'running' = 'starting';
   /** Ends a worker that would look healthy without being so, for example after a newer program has migrated the warehouse. */
   const failed = new AbortController();
@@ -77,18 +74,16 @@ export async function runWorker(
   const { report, heartbeatUrl: url } = config.notifications;
   const notifier = createNotifier({
     ...app,
-    monitor,
     databaseOutage,
     channels,
     report: report && createScheduledReport(app, report),
-    onOutcome: metrics.recordAlert,
+    status: () => status(),
   });
   const { status, statusOfOne } = createWorkerStatus({
     app,
     startedMs: clock.now(),
     state: () => (signal.aborted ? 'stopping' : state),
     monitor,
-    databaseOutage,
     scheduler,
     runners,
     notifier,
@@ -141,7 +136,7 @@ export async function runWorker(
   } finally {
     heartbeat?.stop();
     await Promise.all([stopRuns(app, scheduler), notifier.stop()]);
-    monitor.stop();
+    await monitor.stop();
     await server.close();
     metrics.close();
     log.info('stopped');

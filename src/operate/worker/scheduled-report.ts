@@ -7,6 +7,11 @@ import { buffer } from 'node:stream/consumers';
 import cron from 'node-cron';
 import type { Account, App } from '../../app.ts';
 import type { ReportConfig } from '../../config/notification-config.ts';
+import type { ScheduledReport } from '../alerts/notifier.ts';
+import { type OutboxRow, readOutbox, saveRows, takeTurn } from '../alerts/outbox.ts';
+import type { Queryable } from '../../engine/database/connection.ts';
+import { toDatabaseError, toKnownError } from '../../engine/database/database-error.ts';
+import { backoff } from '../../shared/backoff.ts';
 import { isAnythingRead, readReport } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { toWorkbook } from '../../pages/report/take-along.ts';
@@ -18,11 +23,12 @@ import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { VERSION } from '../../version.ts';
 import { deliver } from '../alerts/channel.ts';
 import { createMail } from '../alerts/mail.ts';
-import type { ReportDestination } from '../alerts/notifier.ts';
 import { toReportMail } from './report-mail.ts';
 
 /** Longer than for an alert, because mail servers scan attachments. */
 const MAIL_ATTEMPT_MS = 60 * SECOND_MS;
+/** Delays after failed attempts. */
+const DELAYS = { firstMs: 5 * MINUTE_MS, mostMs: HOUR_MS };
 /** If our clock is this many ticks behind the database's, the next report is planned a day ahead. */
 const PLANNED_AHEAD = 100;
 
@@ -45,7 +51,7 @@ async function writeFileOf(path: string, content: string | Uint8Array): Promise<
 
 type AreaReport = ReportConfig['areas'][number];
 
-export function createScheduledReport(app: App, config: ReportConfig): ReportDestination {
+export function createScheduledReport(app: App, config: ReportConfig): ScheduledReport {
   const { connection, clock, owner } = app;
   const { recordUrls, notifications } = app.config;
   const accounts = new Map(app.accounts.map((account) => [account.id, account]));
@@ -107,51 +113,62 @@ export function createScheduledReport(app: App, config: ReportConfig): ReportDes
     );
   }
 
-  return {
-    channel: 'report',
-    claimMs: 10 * MINUTE_MS,
-    delays: { firstMs: 5 * MINUTE_MS, mostMs: HOUR_MS },
-    plan(rows, nowMs) {
-      const detailOf = (accountId: string): string => `${config.cron} ${timezoneOf(accountId)}`;
-      const reports = rows.filter(({ channel }) => channel === 'report');
-      // A plan of another schedule is replaced.
-      const planned = reports.filter(
-        ({ accountId, subject, detail }) => subjects.includes(subject) && detail === detailOf(accountId),
+  async function lookAt(
+    row: OutboxRow,
+    { account, nowMs, signal }: { account: Account; nowMs: number; signal: AbortSignal },
+  ): Promise<OutboxRow> {
+    try {
+      await create(account, areas.get(row.subject), signal);
+      const dueMs = nextReportMs(config.cron, timezoneOf(account.id), nowMs);
+      return { ...row, sentMs: nowMs, dueMs, tries: 0, problem: null };
+    } catch (caught) {
+      const { code, message, advice } = toKnownError(caught);
+      const what = row.subject === '' ? 'the report' : `the report of ${row.subject}`;
+      account.log.error({ error_code: code }, `${what}: ${code}: ${message}; trying again. ${advice}`);
+      const tries = row.tries + 1;
+      const dueMs = nowMs + (signal.aborted ? 0 : backoff(tries, DELAYS));
+      return { ...row, tries, problem: code, dueMs };
+    }
+  }
+
+  async function lookAtAccount(
+    one: Queryable,
+    account: Account,
+    { nowMs, signal }: { nowMs: number; signal: AbortSignal },
+  ): Promise<void> {
+    const { id: accountId } = account;
+    const detail = `${config.cron} ${timezoneOf(accountId)}`;
+    const rows = (await readOutbox(one, [accountId])).filter(({ channel }) => channel === 'report');
+    const dropped = rows.filter((row) => !subjects.includes(row.subject) && row.endedMs === null);
+    if (dropped.length > 0)
+      await saveRows(
+        one,
+        dropped.map((row) => ({ ...row, endedMs: nowMs, dueMs: null, problem: null })),
       );
-      const isPlanned = (accountId: string, subject: string): boolean =>
-        planned.some((row) => row.accountId === accountId && row.subject === subject);
-      return {
-        channel: 'report',
-        begun: app.accounts.flatMap(({ id }) =>
-          subjects
-            .filter((subject) => !isPlanned(id, subject))
-            .map((subject) => ({
-              accountId: id,
-              event: 'report',
-              subject,
-              channel: 'report',
-              code: null,
-              detail: detailOf(id),
-              dueMs: nextReportMs(config.cron, timezoneOf(id), nowMs),
-            })),
-        ),
-        resumed: [],
-        ended: [],
-        dropped: reports.filter(({ subject }) => !subjects.includes(subject)),
-        due: planned.filter(({ dueMs }) => dueMs !== null && dueMs <= nowMs).map((row) => [row]),
-      };
+    for (const subject of subjects) {
+      // A plan of another schedule is replaced.
+      const row = rows.find((known) => known.subject === subject && known.detail === detail);
+      if (row === undefined) {
+        const dueMs = nextReportMs(config.cron, timezoneOf(accountId), nowMs);
+        const plan = { accountId, event: 'report', subject, channel: 'report', code: null } as const;
+        const unsent = { endedMs: null, sentMs: null, tries: 0, problem: null };
+        await saveRows(one, [{ ...plan, ...unsent, detail, beganMs: nowMs, dueMs }]);
+      } else if (row.dueMs !== null && row.dueMs <= nowMs && !signal.aborted)
+        await saveRows(one, [await lookAt(row, { account, nowMs, signal })]);
+    }
+  }
+
+  return {
+    async look(nowMs, signal) {
+      try {
+        await takeTurn(app.warehouse.url, 'reports', async (one) => {
+          for (const account of app.accounts)
+            if (!signal.aborted) await lookAtAccount(one, account, { nowMs, signal });
+        });
+      } catch (caught) {
+        const { code, message } = toDatabaseError(caught);
+        app.log.debug({ error_code: code }, `the plan of the reports cannot be read: ${message}`);
+      }
     },
-    async send([{ accountId, subject }], signal) {
-      const account = accounts.get(accountId);
-      if (account !== undefined) await create(account, areas.get(subject), signal);
-    },
-    onFailed({ code, message, advice }, [{ accountId, subject }]) {
-      const what = subject === '' ? 'the report' : `the report of ${subject}`;
-      accounts
-        .get(accountId)
-        ?.log.error({ error_code: code }, `${what}: ${code}: ${message}; trying again. ${advice}`);
-      return code;
-    },
-    nextMs: ({ accountId }, afterMs) => nextReportMs(config.cron, timezoneOf(accountId), afterMs),
   };
 }

@@ -21,13 +21,13 @@ export interface Job extends JobTarget {
   readonly triggeredMs: number;
 }
 
-export interface CronEntry {
+interface CronEntry {
   readonly target: JobTarget;
   readonly timezone: string;
   readonly expression: string;
 }
 
-export interface ScheduledAccount {
+interface ScheduledAccount {
   readonly id: string;
   readonly offReasons: OffReasons;
   readonly config: { readonly schedule: ScheduleConfig };
@@ -56,7 +56,7 @@ interface OpenJob {
 const jobKey = ({ accountId, kind, stream }: JobTarget): string => JSON.stringify([accountId, kind, stream]);
 
 /** A stream with its sync schedule off is still reconciled. */
-export function cronEntriesOf(accounts: readonly ScheduledAccount[]): CronEntry[] {
+function cronEntriesOf(accounts: readonly ScheduledAccount[]): CronEntry[] {
   return accounts.flatMap(({ id: accountId, config: { schedule } }) =>
     STREAM_NAMES.flatMap((stream) =>
       (['sync', 'reconcile'] as const).flatMap((kind) => {

@@ -1,22 +1,22 @@
-/** Renders one account in full: streams, rows over time, next runs, data issues, recent runs. Pure. */
-import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
-import { groupBy } from '../../shared/group-by.ts';
-import { MINUTE_MS, toIso } from '../../shared/time.ts';
-import type {
-  AccountDetail,
-  RunningRun,
-  StreamDetail,
-  RunSummary,
-} from '../../operate/status/account-detail.ts';
-import type { Status } from '../../operate/status/build-status.ts';
-import { areAccountsRead } from '../../operate/status/status.ts';
+/** Renders one account in full: streams, data issues, last runs. Pure. */
+import { streamWords } from '../../engine/streams/index.ts';
+import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
+import { toIso } from '../../shared/time.ts';
+import type { AccountDetail, RunSummary, StreamDetail } from '../../operate/status/account-detail.ts';
+import type { Problem, ProblemKind } from '../../operate/status/problem.ts';
+import { areAccountsRead, type Status } from '../../operate/status/status.ts';
 import { type Html, html, type HtmlValue, list } from '../html.ts';
 import { table } from '../table.ts';
-import { ageOf, badgeOf, changesOf, clockTime, describeIssue, untilOf } from '../words.ts';
-import { daysChart, progressBar, runsChart } from './charts.ts';
+import { clockTime, describeIssue } from '../words.ts';
 
 const LISTED_ISSUES = 12;
-const LISTED_NEXT = 12;
+
+export const ageOf = (ms: number | null, nowMs: number): string => roughly(formatAge(ms, nowMs));
+
+function untilOf(ms: number, nowMs: number): string {
+  const text = formatDuration(Math.ceil((ms - nowMs) / 1000) * 1000);
+  return ms <= nowMs ? 'now' : `in ${roughly(text).replace('.0 s', ' s')}`;
+}
 
 export function titledCard(title: string, content: HtmlValue): Html {
   return html`<section>
@@ -29,68 +29,100 @@ export function moment(ms: number, text: string, timezone: string): Html {
   return html`<time datetime="${toIso(ms)}" title="${clockTime(ms, timezone)}">${text}</time>`;
 }
 
-function progressLine({ kind, durationMs, progress }: RunningRun): Html {
+export const badge = (level: string, text: string): Html => html`<span class="badge ${level}">${text}</span>`;
+
+/** What a problem makes of a stream, in a word or two. */
+const BADGES: Readonly<Partial<Record<ProblemKind, string>>> = {
+  credentials_refused: 'refused by the service',
+  service_away: 'service away',
+  stale: 'stale',
+  never_synced: 'never synced',
+  held_up: 'held up',
+  stream_failing: 'last run failed',
+  delete_guard: 'delete guard',
+};
+
+export function badgeOf(stream: StreamDetail, { problems, database }: Pick<Status, 'problems' | 'database'>) {
+  const { offReason, freshness, running, retry } = stream;
+  if (running === null && offReason !== null)
+    return badge('off', offReason === 'no equipment types' ? `off: ${offReason}` : offReason);
+  if (!areAccountsRead(database)) return badge('off', 'not read yet');
+  const isOf = ({ kind, subject, accountId }: Problem): boolean =>
+    kind in BADGES &&
+    accountId !== null &&
+    ['', stream.stream, `reconcile of ${stream.stream}`].includes(subject);
+  const found = problems.find(isOf);
+  const work = running === null ? '' : running.kind === 'sync' ? 'syncing' : running.kind;
+  const doing = work !== '' && retry !== null ? 'waiting' : work;
+  if (!database.isUp)
+    return badge('off', `last known: ${found === undefined ? 'fresh' : (BADGES[found.kind] ?? '')}`);
+  if (found === undefined) return doing === '' ? badge('good', 'fresh') : badge('busy', doing);
+  const isFirst = found.kind === 'never_synced' && found.level !== 'bad';
+  if (isFirst) return badge('busy', doing === '' ? 'waits for its first run' : doing);
+  const text = [BADGES[found.kind] ?? '', doing].filter((one) => one !== '').join(', ');
+  return badge(freshness === 'fresh' ? 'warning' : found.level, text);
+}
+
+/** What the run that is under way does, or waits for. */
+function activityOf({ running, retry, lastRun, isScheduled }: StreamDetail, nowMs: number): Html | null {
+  if (running === null)
+    return lastRun?.status === 'skipped' && isScheduled
+      ? html`Last run skipped: ${lastRun.note ?? ''}`
+      : null;
+  const { kind, durationMs, progress } = running;
   const { records, total } = progress;
-  const percent = total === null || total <= 0 ? null : Math.min(100, Math.floor((records / total) * 100));
-  const share = percent === null ? '' : ` of ${formatCount(total ?? 0)} (${percent} %)`;
+  const share = total === null || total <= 0 ? null : Math.min(1, records / total);
+  const of = share === null ? '' : ` of ${formatCount(total ?? 0)} (${Math.floor(share * 100)} %)`;
   const what = { sync: 'Running', backfill: 'Backfill running', reconcile: 'Reconcile running' }[kind];
-  return html`<p class="small t-busy">
-      ${what} for ${formatDuration(durationMs)}: ${formatCount(records)}${share} records
-    </p>
-    ${progressBar(progress)}`;
+  const waits =
+    retry !== null &&
+    html` <span class="t-warning">
+      ${
+        retry.nextMs > nowMs
+          ? `Waiting: ${retry.reason}, attempt ${retry.attempt} of ${retry.attempts}, next ${untilOf(retry.nextMs, nowMs)}.`
+          : `Attempt ${retry.attempt + 1} of ${retry.attempts} is under way, after: ${retry.reason}.`
+      }
+    </span>`;
+  return html`<span class="t-busy"
+      >${what} for ${formatDuration(durationMs)}: ${formatCount(records)}${of} records.</span
+    >${waits}`;
 }
 
-function streamRemark({ lastRun, isScheduled, running }: StreamDetail): Html | null {
-  if (running !== null || lastRun === null) return null;
-  if (lastRun.status === 'failed') {
-    return html`<p class="small t-bad">
-      Last run failed: <code>${lastRun.error?.code ?? ''}</code> ${lastRun.error?.advice ?? ''}
-    </p>`;
-  }
-  if (lastRun.status === 'skipped' && isScheduled)
-    return html`<p class="small dim">Last run skipped: ${lastRun.note ?? ''}</p>`;
-  return null;
-}
-
-function describeRows({ rows, isEstimate, rowsCountedMs }: StreamDetail, nowMs: number): HtmlValue {
-  if (rows === null) return '–';
-  const counted = rowsCountedMs ?? nowMs;
-  return [
-    isEstimate
+const describeRows = ({ rows, isEstimate }: StreamDetail): HtmlValue =>
+  rows === null
+    ? '–'
+    : isEstimate
       ? html`about ${formatCount(rows)} <span class="dim small">with deleted ones</span>`
-      : formatCount(rows),
-    nowMs - counted > MINUTE_MS && html` <span class="dim small">${ageOf(counted, nowMs)}</span>`,
-  ];
-}
+      : formatCount(rows);
 
-function card(stream: StreamDetail, { nowMs, database }: Status, timezone: string): Html {
-  const badge = badgeOf(stream, database);
-  const { lastSuccessMs, currentToMs, nextRunMs, openIssues } = stream;
-  const age = areAccountsRead(database) ? ageOf(lastSuccessMs, nowMs) : '–';
-  const facts: readonly (readonly [term: string, value: HtmlValue])[] = [
-    ['records', describeRows(stream, nowMs)],
-    ['data up to', currentToMs !== null && moment(currentToMs, ageOf(currentToMs, nowMs), timezone)],
-    ['next run', nextRunMs === null ? 'none' : moment(nextRunMs, untilOf(nextRunMs, nowMs), timezone)],
-    ['open issues', openIssues > 0 && formatNumber(openIssues, 'issue')],
-  ];
-  return html`<article class="card">
-    <div class="head">
-      <h3>${stream.stream}</h3>
-      <span class="badge ${badge.level}">${badge.text}</span>
-    </div>
-    <p class="big">${lastSuccessMs === null ? age : moment(lastSuccessMs, age, timezone)}</p>
-    <p class="small dim">last success</p>
-    ${stream.running !== null && progressLine(stream.running)}${streamRemark(stream)}
-    <dl>
-      ${facts.map(
-        ([term, value]) =>
-          value !== false &&
-          html`<dt>${term}</dt>
-            <dd>${value}</dd>`,
-      )}
-    </dl>
-    ${runsChart(stream.recentRuns, timezone)}
-  </article>`;
+function streams({ streams: rows, timezone }: AccountDetail, status: Status): Html {
+  const { nowMs, database } = status;
+  const at = (ms: number | null, text: (ms: number) => string, none: string): HtmlValue =>
+    ms === null ? none : moment(ms, text(ms), timezone);
+  const age = (ms: number): string => ageOf(ms, nowMs);
+  const never = areAccountsRead(database) ? 'never' : '–';
+  const isMigrating = (database.pendingMigrations ?? 0) > 0;
+  return titledCard(
+    'Streams',
+    table<StreamDetail>({
+      rows,
+      columns: [
+        ['stream', ({ stream }) => html`<span title="${stream}">${streamWords(stream)}</span>`],
+        ['state', (stream) => badgeOf(stream, status)],
+        ['last success', ({ lastSuccessMs }) => at(lastSuccessMs, age, never)],
+        ['data up to', ({ currentToMs }) => at(currentToMs, age, ''), 'spare'],
+        ['records', describeRows, 'num spare'],
+        ['open issues', ({ openIssues }) => openIssues > 0 && formatNumber(openIssues, 'issue'), 'num spare'],
+        [
+          'next run',
+          ({ nextRunMs }) =>
+            at(nextRunMs, (ms) => untilOf(ms, nowMs), isMigrating ? 'after the migration' : 'none'),
+          'spare',
+        ],
+      ],
+      remark: (stream) => activityOf(stream, nowMs),
+    }),
+  );
 }
 
 const NOT_READ_YET = html`<p>Not read yet.</p>`;
@@ -102,18 +134,6 @@ function issues({ issues: groups }: AccountDetail, isRead: boolean): Html {
     <p class="small dim">All of them: <code>safety-sync data-issues</code></p>`;
   const known = groups.length === 0 ? html`<p>None.</p>` : read;
   return titledCard('Open data issues', isRead ? known : NOT_READ_YET);
-}
-
-/** Ticks of one kind at one moment share a line. */
-function nextRuns({ nextRuns: all, timezone }: AccountDetail, nowMs: number): Html {
-  const groups = groupBy(all, ({ kind, atMs }) => `${kind} ${atMs}`);
-  const lines = groups.slice(0, LISTED_NEXT).map((group) => {
-    const [{ atMs, kind }] = group;
-    return html`<strong>${moment(atMs, untilOf(atMs, nowMs), timezone)}</strong> ${kind}:
-      ${group.map(({ stream }) => stream).join(', ')}
-      <span class="dim small">${clockTime(atMs, timezone)}</span>`;
-  });
-  return titledCard('Next runs', lines.length === 0 ? html`<p>None is scheduled.</p>` : list(lines, 'plain'));
 }
 
 const OUTCOME_STYLES = { succeeded: 't-good', failed: 't-bad', skipped: 'dim', running: 't-busy' } as const;
@@ -130,12 +150,25 @@ function outcomeOf({ status, kind }: RunSummary): Html {
     >${kind !== 'sync' && html` <span class="dim">${kind}</span>`}`;
 }
 
+/** For example `13 updated, 2 new`; empty when nothing changed. */
+function changesOf({ inserted, updated, deleted, rejected }: RunSummary): string {
+  const phrases = [
+    [inserted, 'new'],
+    [updated, 'changed'],
+    [deleted, 'deleted'],
+    [rejected, 'rejected'],
+  ] as const;
+  return phrases
+    .flatMap(([count, word]) => (count === 0 ? [] : [`${formatCount(count)} ${word}`]))
+    .join(', ');
+}
+
 function lastRuns({ recentRuns: rows, timezone }: AccountDetail, { nowMs, database }: Status): Html {
-  const runs = table({
+  const runs = table<RunSummary>({
     rows,
     columns: [
       ['began', ({ startedMs: ms }) => moment(ms, ageOf(ms, nowMs), timezone)],
-      ['stream', (run) => run.stream],
+      ['stream', ({ stream }) => streamWords(stream)],
       ['outcome', outcomeOf],
       ['read', ({ status, read }) => status !== 'skipped' && formatCount(read), 'num spare'],
       ['changes', changesOf],
@@ -148,26 +181,7 @@ function lastRuns({ recentRuns: rows, timezone }: AccountDetail, { nowMs, databa
   return titledCard('Last runs', areAccountsRead(database) ? shown : NOT_READ_YET);
 }
 
-const dot = (name: string) =>
-  html`<svg viewBox="0 0 8 8"><rect class="${name}" width="8" height="8" rx="2" /></svg>`;
-
-function days({ days: volumes }: AccountDetail): Html | null {
-  if (volumes.length === 0) return null;
-  return titledCard(
-    'Rows over time',
-    html`${daysChart(volumes)}
-      <div class="key">
-        <span>${dot('ins')}new</span><span>${dot('upd')}changed</span><span>${dot('del')}deleted</span
-        ><span>${dot('failed')}failed runs that day</span>
-      </div>`,
-  );
-}
-
 export function renderAccount(status: Status, detail: AccountDetail): Html {
-  const { nowMs } = status;
-  return html`<section class="streams" aria-label="Streams">
-      ${detail.streams.map((stream) => card(stream, status, detail.timezone))}
-    </section>
-    <div class="two">${days(detail)}${nextRuns(detail, nowMs)}</div>
-    ${issues(detail, areAccountsRead(status.database))} ${lastRuns(detail, status)}`;
+  return html`${streams(detail, status)} ${issues(detail, areAccountsRead(status.database))}
+  ${lastRuns(detail, status)}`;
 }

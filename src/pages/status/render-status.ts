@@ -1,14 +1,16 @@
 /** Renders a Status as one HTML document without external requests. Pure. */
-import { formatCount, formatDuration, formatNumber, formatTime } from '../../shared/format.ts';
-import type { AccountStatus, Status } from '../../operate/status/build-status.ts';
-import { areAccountsRead, type Level } from '../../operate/status/status.ts';
-import { CHANNEL_WORDS } from '../../operate/status/verdict.ts';
+import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
+import { SECOND_MS } from '../../shared/time.ts';
+import { CHANNEL_WORDS, joinNames } from '../../operate/status/problem-words.ts';
+import { type AccountStatus, areAccountsRead, type Status } from '../../operate/status/status.ts';
+import { describeProtection, describeRetention } from '../../operate/status/storage-rules.ts';
+import type { Level } from '../../operate/status/verdict.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html, list, trusted } from '../html.ts';
 import { STATUS_STYLE } from '../style.ts';
 import { table } from '../table.ts';
-import { ageOf, clockTime, describeProtection, describeRetention, knownBadge, NOT_READ } from '../words.ts';
-import { moment, renderAccount, titledCard } from './render-account.ts';
+import { clockTime } from '../words.ts';
+import { ageOf, badge, moment, renderAccount, titledCard } from './render-account.ts';
 
 /** The time zone of texts about all accounts, because each account may have its own. */
 const TIMEZONE = 'UTC';
@@ -72,17 +74,21 @@ const LEVEL_WORDS: Readonly<Record<Level, string>> = {
   bad: 'unhealthy',
 };
 
+/** A read that is older than this is shown with its age. */
+const OLD_MS = 12 * SECOND_MS;
+
 /** The overall state in the largest font, with account and age below. */
 function hero(
   { verdict, database, nowMs }: Status,
   { about, timezone, badges }: { about: string; timezone: string; badges?: Html },
 ): Html {
-  const isOld = database.readAtMs !== null && (database.isOld || !database.isUp);
+  const { readAtMs, isUp } = database;
+  const isOld = readAtMs !== null && (!isUp || nowMs - readAtMs > OLD_MS);
   const asOf =
-    database.readAtMs === null
+    readAtMs === null
       ? 'Nothing was read from the database yet.'
-      : html`As of ${moment(database.readAtMs, clockTime(database.readAtMs, timezone), timezone)}
-        ${timezone}${isOld && html`, ${ageOf(database.readAtMs, nowMs)}: ${database.isUp ? 'the database responds slowly' : 'the last known state'}`}.`;
+      : html`As of ${moment(readAtMs, clockTime(readAtMs, timezone), timezone)}
+        ${timezone}${isOld && html`, ${ageOf(readAtMs, nowMs)}${!isUp && ': the last known state'}`}.`;
   return html`<header class="hero ${verdict.level}">
     <h1>${verdict.sentence}</h1>
     ${verdict.details.length > 0 && list(verdict.details)} ${badges ?? null}
@@ -90,35 +96,18 @@ function hero(
   </header>`;
 }
 
-function toBadge(level: Level, { database }: Status, count?: number): Html {
-  const isUnknown = level === 'busy' && !areAccountsRead(database);
-  const of = (word: string) => (count === undefined ? word : `${formatCount(count)} ${word}`);
-  const badge = isUnknown
-    ? { level: 'off', text: of(NOT_READ) }
-    : knownBadge({ level, text: of(LEVEL_WORDS[level]) }, database);
-  return html`<span class="badge ${badge.level}">${badge.text}</span>`;
-}
-
-function levelBadges(status: Status): Html {
-  const { counts } = status;
-  const levels = (['bad', 'warning', 'busy', 'good'] as const).filter((level) => counts[level] > 0);
-  return html`<p>${levels.map((level) => html`${toBadge(level, status, counts[level])} `)}</p>`;
-}
+const levelBadges = ({ counts }: Status): Html =>
+  html`<p>
+    ${(['bad', 'warning', 'busy', 'good'] as const)
+      .filter((level) => counts[level] > 0)
+      .map((level) => html`${badge(level, `${formatCount(counts[level])} ${LEVEL_WORDS[level]}`)} `)}
+  </p>`;
 
 /** The oldest last success of the scheduled streams. */
 function oldestOf({ streams }: AccountStatus): number | null {
   const scheduled = streams.filter(({ isScheduled }) => isScheduled);
   const times = scheduled.map(({ lastSuccessMs }) => lastSuccessMs);
   return times.includes(null) || times.length === 0 ? null : Math.min(...times.map((ms) => ms ?? 0));
-}
-
-function pageLinks({ page = 1, pages = 1 }: Status): Html | null {
-  if (pages === 1) return null;
-  const link = (to: number, text: string) => html`<a href="?page=${to}">${text}</a> `;
-  return html`<p class="small">
-    ${page > 1 && link(page - 1, 'previous')}page ${page} of ${pages}
-    ${page < pages && link(page + 1, 'next')}
-  </p>`;
 }
 
 function accountList(status: Status): Html {
@@ -128,19 +117,15 @@ function accountList(status: Status): Html {
     rows: accounts,
     columns: [
       ['account', ({ accountId: id }) => html`<a href="?account=${encodeURIComponent(id)}">${id}</a>`],
-      ['state', ({ verdict }) => toBadge(verdict.level, status)],
+      ['state', ({ verdict: { level } }) => badge(level, LEVEL_WORDS[level])],
       ['oldest success', (account) => (areAccountsRead(database) ? ageOf(oldestOf(account), nowMs) : '–')],
-      [
-        'running',
-        ({ streams }) => countOf(streams.filter(({ running }) => running !== null).length),
-        'num spare',
-      ],
+      ['running', ({ streams }) => countOf(streams.filter(({ isRunning }) => isRunning).length), 'num spare'],
       ['open issues', ({ openIssues }) => countOf(openIssues), 'num spare'],
     ],
     remark: ({ verdict: { level, sentence, details } }) =>
       level === 'good' ? null : [sentence, ...details].join(' '),
   });
-  return titledCard('Accounts', [all, pageLinks(status)]);
+  return titledCard('Accounts', all);
 }
 
 function storageRules({ keeping: rules }: Status): Html {
@@ -154,18 +139,11 @@ function storageRules({ keeping: rules }: Status): Html {
 function aboutAlerts({ alerts: { channels, open } }: Status): string {
   if (channels.length === 0)
     return 'No alerts are sent: neither ALERT_WEBHOOK_URL nor ALERT_EMAIL_TO is set.';
-  const namesOf = (isRefused: boolean): string =>
-    channels
-      .filter(({ problem }) => (problem !== null) === isRefused)
-      .map(({ name }) => CHANNEL_WORDS[name])
-      .join(' and ');
-  const [sent, refused] = [namesOf(false), namesOf(true)];
-  const opened = `${open === 0 ? 'none is' : open === 1 ? '1 is' : `${formatCount(open)} are`} open`;
-  if (sent === '') return `Alerts do not arrive ${refused}; ${opened}.`;
-  return `Alerts are sent ${sent}; ${opened}.${refused === '' ? '' : ` They do not arrive ${refused}.`}`;
+  const names = joinNames(channels.map(({ name }) => CHANNEL_WORDS[name] ?? name));
+  return `Alerts are sent ${names}; ${open === 0 ? 'none is' : `${formatCount(open)} ${open === 1 ? 'is' : 'are'}`} open.`;
 }
 
-function footer(status: Status, about: Html): Html {
+function footer(status: Status, about: string): Html {
   const { version, nowMs, startedMs, owner } = status;
   return html`<footer>
     safety-sync ${version}, up ${formatDuration(Math.max(0, nowMs - startedMs))}, ${owner}. ${about}
@@ -174,24 +152,20 @@ function footer(status: Status, about: Html): Html {
   </footer>`;
 }
 
-function aboutRequests({ service, blockedUntilMs }: AccountStatus, nowMs: number): Html {
-  const isBlocked = blockedUntilMs !== null && blockedUntilMs > nowMs;
-  return html`${service !== null && html`Requests in flight: ${service.inFlight}${service.waiting > 0 && html`, ${service.waiting} waiting`}.`}
-    ${isBlocked && html`Waiting for the request limit until ${formatTime(blockedUntilMs)}.`}<br />Bars of a
-    stream: its last runs, up for how long they took, down for how many rows they changed.`;
-}
+const aboutRequests = ({ service }: AccountStatus): string =>
+  service === null
+    ? ''
+    : `Requests in flight: ${service.inFlight}${service.waiting > 0 ? `, ${service.waiting} waiting` : ''}.`;
 
-function aboutQueue({ queue }: Status): Html {
-  const waiting = queue.waiting === 0 ? '' : `, ${formatCount(queue.waiting)} waiting`;
-  return html`Slots in use: ${formatCount(queue.running)} of ${formatCount(queue.slots)}${waiting}.`;
-}
+const aboutQueue = ({ queue: { running, slots, waiting } }: Status): string =>
+  `Runs: ${formatCount(running)} of at most ${formatCount(slots)}${waiting === 0 ? '' : `, ${formatCount(waiting)} waiting`}.`;
 
 /** Renders one account in full, or a list of several. `nonce` is that of the response's Content-Security-Policy. */
 export function renderStatus(status: Status, nonce: string, isOneOfMany = false): string {
-  const { verdict, accounts, accountCount } = status;
+  const { verdict, accounts } = status;
   const [account] = accounts;
   const isSingle = account?.detail !== undefined;
-  const about = isSingle ? account.accountId : formatNumber(accountCount, 'account');
+  const about = isSingle ? account.accountId : formatNumber(accounts.length, 'account');
   const mark = verdict.level === 'good' ? '✓' : verdict.level === 'busy' ? '…' : '✗';
   const back = isOneOfMany && html`<p class="small"><a href="?">All accounts</a></p>`;
   return renderDocument({
@@ -210,7 +184,7 @@ export function renderStatus(status: Status, nonce: string, isOneOfMany = false)
               ${accountList(status)} ${storageRules(status)}`
         }
       </main>
-      ${footer(status, isSingle ? aboutRequests(account, status.nowMs) : aboutQueue(status))}
+      ${footer(status, isSingle ? aboutRequests(account) : aboutQueue(status))}
       <script nonce="${nonce}">
         ${trusted(SCRIPT)};
       </script>`,

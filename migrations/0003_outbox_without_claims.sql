@@ -1,0 +1,1 @@
+ALTER TABLE "safety_sync"."outbox" DROP COLUMN "claimed_by";

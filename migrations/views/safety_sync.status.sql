@@ -1,0 +1,55 @@
+-- The facts about each stream of each account. What is wrong follows from them in operate/status/problems.ts.
+drop view if exists safety_sync.status;
+create view safety_sync.status as
+select t.account_id, t.stream, t.last_success_at, t.watermark, t.calculated_at,
+  -- Until then the service responds with the same training list.
+  t.checked_at + t.fresh_for_ms * interval '1 millisecond' as current_until,
+  t.retained_at, o.run_id as open_run_id, l.status as last_status, l.error_code as last_code,
+  case d.status when 'failed' then coalesce(d.error_code, 'internal_error') end as failing_with,
+  case d.status when 'failed' then d.started_at end as failing_since,
+  case d.status when 'failed' then d.error_message || coalesce(' [request ' || d.request_id || ']', '') end as failed_message,
+  case c.status when 'failed' then coalesce(c.error_code, 'internal_error') end as failed_reconcile,
+  p.repaired, i.open_issues,
+  array(select distinct f.field from safety_sync.data_issues f
+    where f.account_id = t.account_id and f.stream = t.stream and f.kind = 'unknown_field'
+      and f.resolved_at is null and f.field is not null order by f.field limit 1000) as new_fields,
+  array(select m.method from safety_sync.optional_methods m
+    where m.account_id = t.account_id and m.code in ('api_method_not_found', 'token_permission', 'parameter_unexpected')
+    order by m.method) as not_offered,
+  case when b.blocked_until > clock_timestamp() then b.blocked_until end as blocked_until
+from safety_sync.stream_state t
+left join safety_sync.request_budget b on b.account_id = t.account_id
+left join lateral (
+  select r.run_id from safety_sync.runs r
+  where r.account_id = t.account_id and r.stream = t.stream and r.status = 'running' order by r.run_id desc limit 1
+) o on true
+-- A tick that found the stream locked by another worker has no session, and decides nothing.
+left join lateral (
+  select r.status, r.error_code from safety_sync.runs r
+  where r.account_id = t.account_id and r.stream = t.stream and r.status <> 'running'
+    and not (r.status = 'skipped' and r.backend_pid is null)
+  order by r.run_id desc limit 1
+) l on true
+-- Nor does a run that was stopped, or that died with its worker: the next one continues it.
+left join lateral (
+  select r.status, r.error_code, r.error_message, r.request_id, r.started_at from safety_sync.runs r
+  where r.account_id = t.account_id and r.stream = t.stream and r.status <> 'running'
+    and not (r.status = 'skipped' and r.backend_pid is null)
+    and coalesce(r.error_code, '') not in ('interrupted', 'worker_died')
+  order by r.run_id desc limit 1
+) d on true
+left join lateral (
+  select r.status, r.error_code from safety_sync.runs r
+  where r.account_id = t.account_id and r.stream = t.stream and r.kind = 'reconcile'
+    and r.status in ('succeeded', 'failed') and coalesce(r.error_code, '') not in ('interrupted', 'worker_died')
+  order by r.run_id desc limit 1
+) c on true
+left join lateral (
+  select r.repaired from safety_sync.runs r
+  where r.account_id = t.account_id and r.stream = t.stream and r.kind = 'reconcile' and r.repaired is not null
+  order by r.run_id desc limit 1
+) p on true
+left join lateral (
+  select count(*)::int as open_issues from safety_sync.data_issues s
+  where s.account_id = t.account_id and s.stream = t.stream and s.resolved_at is null
+) i on true;

@@ -1,0 +1,205 @@
+/**
+ * The words for problems. Those of alerts consist of names, codes, counts and times only: an alert never quotes a service, a
+ * database or a record, because a quote could contain personal data or secrets. The table in docs/operations.md is generated
+ * from WORDS.
+ */
+import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
+import { streamWords } from '../../engine/streams/index.ts';
+import { adviceOf } from '../../shared/errors.ts';
+import { capital } from '../../shared/format.ts';
+import { groupBy } from '../../shared/group-by.ts';
+import type { TokenSource } from '../../shared/token-source.ts';
+import type { StreamStatus } from './facts.ts';
+import type { Problem, ProblemKind } from './problem.ts';
+
+const MOST_NAMED = 6;
+const LONGEST_FIELD = 60;
+
+/** `a`, `a and b`, `a, b and 3 more` */
+export function joinNames(names: readonly string[]): string {
+  const named = names.length > MOST_NAMED ? names.slice(0, MOST_NAMED - 1) : names.slice(0, -1);
+  const last = names.length > MOST_NAMED ? `${names.length - named.length} more` : (names.at(-1) ?? '');
+  return named.length === 0 ? last : `${named.join(', ')} and ${last}`;
+}
+
+/** `the reconcile of follow-ups` for `reconcile of followups`. */
+const RECONCILE = 'reconcile of ';
+const subjectWords = (subject: string): string =>
+  subject.startsWith(RECONCILE)
+    ? `the reconcile of ${streamWords(subject.slice(RECONCILE.length))}`
+    : streamWords(subject);
+
+const isOne = ([only = '', ...more]: readonly string[]): boolean =>
+  more.length === 0 && (only.startsWith('the reconcile ') || !/s$|^names /.test(only));
+
+/** `follow-ups are stale`: the verb in the singular and the plural. */
+const streams =
+  (singular: string, plural: string) =>
+  (subjects: readonly string[]): string => {
+    const words = subjects.map(subjectWords);
+    return `${joinNames(words)} ${isOne(words) ? singular : plural}`;
+  };
+
+/** The service chooses the name, so all characters are removed that could become markup or a mention in a chat. */
+const toField = (field: string): string =>
+  field.replace(/[^\p{L}\p{N}._[\]-]/gu, '?').slice(0, LONGEST_FIELD);
+
+const streamOf = (subject: string): string => subject.slice(0, subject.indexOf(' '));
+
+/** `severity and due.tz of follow-ups`, from `followups severity` and `followups due.tz`. */
+const fields = (subjects: readonly string[]): string =>
+  groupBy(subjects, streamOf)
+    .map((alike) => {
+      const stream = streamOf(alike[0]);
+      const names = alike.map((subject) => toField(subject.slice(stream.length + 1)));
+      return `${joinNames(names)} of ${streamWords(stream)}`;
+    })
+    .join('; ');
+
+const credentials = (accepts: string, lets: string) => (subjects: readonly string[]) =>
+  subjects.includes('')
+    ? `the service ${accepts} the credentials`
+    : `the service ${lets} ${joinNames(subjects.map(streamWords))}`;
+
+interface Words {
+  readonly is: (subjects: readonly string[]) => string;
+  /** For problems without an error code. */
+  readonly advice?: string;
+}
+
+interface AlertWords extends Words {
+  /** When the alert begins, for the documentation, in Markdown. */
+  readonly when: string;
+  readonly over: (subjects: readonly string[]) => string;
+}
+
+export const ALERT_WORDS: Readonly<Record<AlertEvent, AlertWords>> = {
+  credentials_refused: {
+    when: 'the service refuses the token, or lets it read a stream no longer',
+    is: credentials('refuses', 'does not let this token read'),
+    over: (subjects) => `${credentials('accepts', 'lets this token read')(subjects)} again`,
+  },
+  service_away: {
+    when: 'the service does not respond: attempts fail for a minute, or the last run of a stream failed for that reason',
+    is: () => 'the service cannot be used',
+    over: () => 'the service can be used again',
+  },
+  stale: {
+    when: 'a scheduled stream has not succeeded within `FRESHNESS_BUDGET_MINUTES`, and none of the other alerts says why; a first sync has no limit',
+    is: streams('is stale', 'are stale'),
+    over: streams('is fresh again', 'are fresh again'),
+    advice:
+      'No run failed: see on the status page and in the worker’s log whether runs take long or do not begin.',
+  },
+  stream_failing: {
+    when: 'the last run or the last `reconcile` of a scheduled stream failed, and no further attempt is under way',
+    is: streams('fails', 'fail'),
+    over: streams('succeeds again', 'succeed again'),
+  },
+  delete_guard: {
+    when: 'a snapshot lacks a larger share of the live rows than `MAX_DELETE_RATIO`',
+    is: (subjects) =>
+      `so many records of ${joinNames(subjects.map(streamWords))} are missing at the source that the delete guard marks none as deleted`,
+    over: (subjects) => `the delete guard does not stop ${joinNames(subjects.map(streamWords))} any more`,
+  },
+  database_away: {
+    when: 'a worker cannot use the warehouse',
+    is: () => 'the database is unreachable',
+    over: () => 'the database is back',
+  },
+  repaired: {
+    when: 'a `reconcile` stored changes that earlier syncs had missed; over with the next one that finds none',
+    is: (subjects) =>
+      `a reconcile of ${joinNames(subjects.map(streamWords))} stored what earlier syncs had missed`,
+    over: (subjects) =>
+      `a reconcile of ${joinNames(subjects.map(streamWords))} found nothing that was missed`,
+    advice: 'The data is correct now; please report it, with the line of that run in safety-sync runs.',
+  },
+  new_field: {
+    when: 'the service sends a field that this version does not know; over when it no longer does',
+    is: (subjects) => `the service sends new fields: ${fields(subjects)}`,
+    over: (subjects) => `the service no longer sends ${fields(subjects)}`,
+    advice:
+      'No value is lost, _raw keeps it; safety-sync data-issues shows it. A column for it needs another version of safety-sync.',
+  },
+  report_failed: {
+    when: 'the [report](#the-report) could not be made, written or sent',
+    is: () => 'the report could not be made or sent, and is tried again',
+    over: () => 'the report was made and sent',
+  },
+};
+
+/** A channel of alerts. */
+export const CHANNEL_WORDS: Readonly<Record<string, string>> = { webhook: 'by the webhook', mail: 'by mail' };
+
+const WORDS: Readonly<Record<ProblemKind, Words>> = {
+  ...ALERT_WORDS,
+  never_synced: { is: streams('has never been synced', 'have never been synced') },
+  held_up: { is: (subjects) => `runs of ${joinNames(subjects.map(streamWords))} are held up` },
+  differs: { is: () => 'stored data differs from the settings' },
+  request_limit: { is: () => 'the service accepts no requests for a while, because its limit was reached' },
+  no_worker: {
+    is: () => 'no worker has been seen',
+    advice: 'None runs with this schedule, or none can connect to the database.',
+  },
+  alerts_refused: {
+    is: (subjects) => `alerts do not arrive ${joinNames(subjects.map((one) => CHANNEL_WORDS[one] ?? one))}`,
+    advice: 'Try it: safety-sync alerts test',
+  },
+  migrating: { is: () => 'the warehouse is being migrated' },
+  starting: { is: () => 'the worker is starting' },
+  stopping: { is: () => 'the worker is stopping' },
+};
+
+export const isAlertEvent = (kind: ProblemKind): kind is AlertEvent => kind in ALERT_WORDS;
+
+export const lateWords = (late: readonly Pick<StreamStatus, 'stream' | 'freshness'>[]): string =>
+  groupBy(late, ({ freshness }) => freshness)
+    .map((alike) =>
+      WORDS[alike[0].freshness === 'never' ? 'never_synced' : 'stale'].is(alike.map(({ stream }) => stream)),
+    )
+    .join(', and ');
+
+/** The advice about a problem by its code, else by its kind; empty: there is none. */
+export const adviceAbout = (
+  kind: ProblemKind,
+  code: string | null,
+  sources: readonly TokenSource[],
+): string => adviceOf(code ?? '', ...sources) || (WORDS[kind].advice ?? '');
+
+const withStop = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
+const withoutStop = (text: string): string => text.replace(/\.$/, '');
+
+/** A problem, or several that are alike, for people. */
+interface Described {
+  readonly problem: Problem;
+  /** `follow-ups and documents are stale` */
+  readonly what: string;
+  /** Everything that is known, with the advice. */
+  readonly text: string;
+}
+
+/** Problems that differ in their subjects only are one. */
+export function describeProblems(problems: readonly Problem[]): Described[] {
+  const kindOf = ({ kind, accountId, level, code, detail, quote, note }: Problem) =>
+    JSON.stringify([kind, accountId, level, code, detail, quote, note]);
+  return groupBy(problems, kindOf).map((alike) => {
+    const [one] = alike;
+    const { kind, code, detail, quote, note, tokenSource } = one;
+    const what = WORDS[kind].is(alike.map(({ subject }) => subject));
+    if (kind === 'differs') return { problem: one, what, text: detail ?? '' };
+    const advice = one.advice ?? adviceAbout(kind, code, tokenSource === null ? [] : [tokenSource]);
+    const reasons = [code, quote].flatMap((text) => text ?? []).map(withoutStop);
+    const because = reasons.length === 0 ? '' : ` (${reasons.join(': ')})`;
+    const facts = `${capital(what)}${detail === null ? '' : `: ${withoutStop(detail)}`}${because}`;
+    const texts = [facts, advice, capital(note ?? '')].filter((text) => text !== '');
+    return { problem: one, what, text: texts.map(withStop).join(' ') };
+  });
+}
+
+export const textsOf = (problems: readonly Problem[]): string[] =>
+  describeProblems(problems).map(({ text }) => text);
+
+/** The texts of the reasons against readiness. */
+export const reasonsOf = (problems: readonly Problem[]): string[] =>
+  textsOf(problems.filter(({ isReason }) => isReason));
