@@ -217,6 +217,17 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     return row?.active === true;
   }
 
+  /** The rows have the time of the clock: after it was set back, readers of changes would miss them. */
+  async function correctTime({ records }: CopyText): Promise<void> {
+    const { now, syncedAt } = session.transactionTime ?? {};
+    if (syncedAt === now || records.length === 0) return;
+    await connection.query(
+      `update "${shape.parent.schema}"."${shape.parent.name}" set _synced_at = $3::timestamptz
+        where account_id = $1 and "${shape.parent.key[0]}" = any($2::text[])`,
+      [scope.accountId, toArrayLiteral(records.map(({ key }) => key)), syncedAt],
+    );
+  }
+
   return {
     /**
      * True if rows of new records may be copied directly into the tables: PostgreSQL refuses COPY where row-level security
@@ -231,6 +242,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       const isTaken = added.records.length === 0 || (await copyIntoTables(added));
       await copy(changed);
       if (!isTaken) await stage(added.records);
+      else await correctTime(added);
       return isTaken;
     },
   };

@@ -19,6 +19,7 @@ import {
   writeCleaning,
 } from '../control-tables/stored-privacy.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
+import { syncedAtOf } from '../database/sql-names.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { cleanStored } from './clean-stored.ts';
 import { createProtection, type Protection } from './protect.ts';
@@ -187,8 +188,12 @@ export async function applyPrivacy(
   }
   const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
   // What is stored was never a value of the source: the next read corrects a row without a hash in place.
+  const time = await session.begin();
   if (lost.length > 0 || hasOtherKey)
-    await db.execute(sql`update ${stream.parent} set _hash = null where account_id = ${accountId}`);
+    await db.execute(
+      sql`update ${stream.parent} set _hash = null, _synced_at = ${syncedAtOf(time)} where account_id = ${accountId}`,
+    );
   await writeCleaning(db, scope, { ...state, position: null });
+  await session.commit({ isDurable: true });
   return { protection, cleaned: { rowsChanged: state.rowsChanged, hasOtherKey } };
 }
