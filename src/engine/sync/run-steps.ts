@@ -227,7 +227,6 @@ async function countRepaired(
   time: WriteTime,
   upToMs: number,
 ): Promise<number> {
-  // Values that a privacy setting had excluded are no missed changes.
   if (stream.changeTimeColumn === null) return 0;
   const scope = { accountId, runId, ...time, upToMs };
   const { db } = session.connection;
