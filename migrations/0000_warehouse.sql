@@ -2,6 +2,25 @@ CREATE SCHEMA IF NOT EXISTS "safety";
 --> statement-breakpoint
 CREATE SCHEMA IF NOT EXISTS "safety_sync";
 --> statement-breakpoint
+CREATE TABLE "safety"."training_records" (
+	"account_id" text collate "C" NOT NULL,
+	"id" text collate "C" NOT NULL,
+	"user_id" text collate "C",
+	"training_id" bigint,
+	"completed_on" date,
+	"created_at" timestamp with time zone,
+	"expires_on" date,
+	"instructor_id" text collate "C",
+	"group_training_id" bigint,
+	"notes" text,
+	"_hash" uuid,
+	"_raw" jsonb,
+	"_synced_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"_deleted_at" timestamp with time zone,
+	"_run_id" bigint NOT NULL,
+	CONSTRAINT "training_records_account_id_id_pk" PRIMARY KEY("account_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "safety"."equipment" (
 	"account_id" text collate "C" NOT NULL,
 	"id" text collate "C" NOT NULL,
@@ -325,7 +344,6 @@ CREATE TABLE "safety_sync"."data_issues" (
 	"kind" text collate "C" NOT NULL,
 	"problem" text NOT NULL,
 	"value" jsonb,
-	"identity" text collate "C",
 	"context" jsonb,
 	"first_seen_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"last_seen_at" timestamp with time zone DEFAULT now() NOT NULL,
@@ -366,7 +384,6 @@ CREATE TABLE "safety_sync"."outbox" (
 	"ended_at" timestamp with time zone,
 	"sent_at" timestamp with time zone,
 	"due_at" timestamp with time zone,
-	"claimed_by" text,
 	"tries" integer DEFAULT 0 NOT NULL,
 	"problem" text,
 	CONSTRAINT "outbox_account_id_event_subject_channel_pk" PRIMARY KEY("account_id","event","subject","channel")
@@ -469,6 +486,11 @@ CREATE TABLE "safety_sync"."sources" (
 	CONSTRAINT "sources_account_id_pk" PRIMARY KEY("account_id")
 );
 --> statement-breakpoint
+CREATE TABLE "safety_sync"."reader_accounts" (
+	"role" "regrole" PRIMARY KEY NOT NULL,
+	"accounts" text[] NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "safety"."calendar" (
 	"date" date PRIMARY KEY NOT NULL,
 	"iso_year" integer NOT NULL,
@@ -528,11 +550,10 @@ CREATE TABLE "safety"."day_counts" (
 	"counted_by" text collate "C" NOT NULL,
 	"id" text collate "C" NOT NULL,
 	"status" text collate "C" NOT NULL,
-	"from_on" date NOT NULL,
-	"to_on" date NOT NULL,
-	"records" integer NOT NULL,
-	"in_service" integer NOT NULL,
-	CONSTRAINT "day_counts_account_id_stream_counted_by_id_status_from_on_pk" PRIMARY KEY("account_id","stream","counted_by","id","status","from_on")
+	"days" date[] NOT NULL,
+	"records" integer[] NOT NULL,
+	"in_service" integer[] NOT NULL,
+	CONSTRAINT "day_counts_account_id_stream_counted_by_id_status_pk" PRIMARY KEY("account_id","stream","counted_by","id","status")
 );
 --> statement-breakpoint
 ALTER TABLE "safety"."equipment_asked_types" ADD CONSTRAINT "equipment_asked_types_equipment_fk" FOREIGN KEY ("account_id","equipment_id") REFERENCES "safety"."equipment"("account_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -553,5 +574,4 @@ CREATE INDEX "data_issues_open_idx" ON "safety_sync"."data_issues" USING btree (
 CREATE INDEX "data_issues_new_fields_idx" ON "safety_sync"."data_issues" USING btree ("account_id","stream","field") WHERE "safety_sync"."data_issues"."kind" = 'unknown_field' and "safety_sync"."data_issues"."resolved_at" is null;--> statement-breakpoint
 CREATE INDEX "runs_stream_idx" ON "safety_sync"."runs" USING btree ("account_id","stream","run_id" DESC NULLS LAST);--> statement-breakpoint
 CREATE INDEX "runs_running_idx" ON "safety_sync"."runs" USING btree ("account_id","stream") WHERE "safety_sync"."runs"."status" = 'running';--> statement-breakpoint
-CREATE INDEX "runs_reconcile_idx" ON "safety_sync"."runs" USING btree ("account_id","stream","run_id" DESC NULLS LAST) WHERE "safety_sync"."runs"."kind" = 'reconcile';--> statement-breakpoint
-CREATE INDEX "day_counts_last_idx" ON "safety"."day_counts" USING btree ("stream","account_id") WHERE "safety"."day_counts"."to_on" = 'infinity';
+CREATE INDEX "runs_reconcile_idx" ON "safety_sync"."runs" USING btree ("account_id","stream","run_id" DESC NULLS LAST) WHERE "safety_sync"."runs"."kind" = 'reconcile';

@@ -1,6 +1,7 @@
 /** The other processes of a measurement: the service and the worker, as their users start them, and the peer. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { realpathSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import type { defaultSize } from '../../src/sandbox/index.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const PROGRAM = join(ROOT, 'dist/main.js');
 /** Below node_modules, where Node finds the packages that are not bundled. */
-const COMPILED = join(ROOT, 'node_modules/.cache/safety-sync-bench');
+const COMPILED = join(realpathSync(join(ROOT, 'node_modules')), '.cache/safety-sync-bench');
 const SETTINGS = ['SAFETY_BASE_URL', 'SAFETY_TOKEN'] as const;
 /** The sandbox's. */
 const SAFETY_EQUIPMENT_TYPES = equipmentTypes.map(({ id }) => id).join(',');

@@ -93,8 +93,6 @@ export const describeControl = (stream: string): Descriptions => ({
       kind: 'Kind of issue: record_rejected, field_nulled, unknown_field or unknown_value.',
       problem: 'Expected and received value.',
       value: 'Received value.',
-      identity:
-        'Hash that identifies a record without a key when the service later sends it with a key; otherwise null.',
       context: 'Data that is needed to process the record again; null when nothing is needed.',
       first_seen_at: 'First occurrence.',
       last_seen_at: 'Last occurrence.',

@@ -170,19 +170,15 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
         followup_key: keyTo('The follow-up', 'followup_id'),
       },
     ),
-    day_counts: relation(
-      'Numbers of records by status, for the …_daily views; a row for each change of a number.',
-      {
-        stream: 'followups, training-employee-status or equipments.',
-        counted_by: 'all, assignee or form.',
-        id: 'Assignee or form; empty: none, or all records.',
-        status: 'Status at the end of these days.',
-        from_on: 'First day with this number.',
-        to_on: 'The day on which another number begins; infinity: none yet.',
-        records: 'Number of records.',
-        in_service: 'equipments: number of these in service; otherwise 0.',
-      },
-    ),
+    day_counts: relation('Numbers of records by status, for the …_daily views.', {
+      stream: 'followups, training-employee-status or equipments.',
+      counted_by: 'all, assignee or form.',
+      id: 'Assignee or form; empty: none, or all records.',
+      status: 'Status at the end of these days.',
+      days: 'The days on which another number begins, the earliest first.',
+      records: 'Number of records, for each of the days.',
+      in_service: 'equipments: number of these in service, for each of the days; otherwise 0.',
+    }),
     counted_days: relation('The days that runs have counted, per stream.', {
       stream: 'followups, training-employee-status or equipments.',
       timezone:

@@ -60,7 +60,6 @@ const workSitesStream: StreamDefinition = {
   children: [],
   changeTimeColumn: null,
   histories: [],
-  identityFields: ['opened'],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
     const fields = readSite(record, { addIssue });

@@ -95,6 +95,7 @@ describe('drift', () => {
     store().update(keyless, { updated_on: worker.serviceNow() });
     expect(await counted()).toMatchObject({ inserted: 1, difference: 0 });
     await isEqual();
+    expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
     const open = `select 1 from safety_sync.data_issues where resolved_at is null`;
     expect(await worker.query(open)).toEqual([]);
   });

@@ -111,6 +111,9 @@ describe('schema safety', () => {
       .map(({ relation, name, type }) => `${relation}.${name} ${type}`);
     const views: Readonly<Record<string, string>> = {
       'counted_days.counted datemultirange': 'followup_daily',
+      'day_counts.days date[]': 'followup_daily',
+      'day_counts.in_service integer[]': 'equipment_status_daily',
+      'day_counts.records integer[]': 'followup_daily',
       'equipment.assigned_user_ids text[]': 'equipment_assigned_users',
       'equipment.client_ids text[]': 'equipment_clients',
       'equipment.field_office_ids text[]': 'equipment_field_offices',

@@ -155,8 +155,6 @@ export const dataIssues = controlSchema.table(
     kind: idText().$type<IssueKind>().notNull(),
     problem: text().notNull(),
     value: json(),
-    /** For a record without a usable key: a hash of the values that do not change when its key is repaired. */
-    identity: idText(),
     /** The context that `data-issues --retry` needs to process the record again. */
     context: jsonb(),
     first_seen_at: instant().notNull().defaultNow(),

@@ -13,27 +13,15 @@ export type IssueRow = typeof dataIssues.$inferSelect;
 /** Open issues, which the loader needs to find records that have become valid. */
 export interface OpenIssues {
   readonly areAny: boolean;
-  /** The values that do not change, for records without a usable key. */
-  readonly identities: ReadonlySet<string>;
-  /** Keys of rejected records that have a usable key, and of examples of unknown fields that are not in `_raw`. */
+  /** Keys of rejected records that have a usable key. */
   readonly keys: ReadonlySet<string>;
-  /** Fingerprints of unknown fields. */
-  readonly unknownFields: ReadonlySet<string>;
 }
 
 export async function readOpenIssues(db: Queryable, { accountId, stream }: StreamKey): Promise<OpenIssues> {
-  const rows = await db.execute<Record<'identity' | 'key' | 'unknownField', string | null>>(sql`
-    select distinct identity,
-      case when kind = 'record_rejected' and field is null or kind = 'unknown_field' and not context ? 'path'
-        then record_id end as key,
-      case when kind = 'unknown_field' and field is not null then fingerprint end as "unknownField"
+  const rows = await db.execute<{ key: string | null }>(sql`
+    select distinct case when kind = 'record_rejected' and field is null then record_id end as key
     from ${dataIssues} where account_id = ${accountId} and stream = ${stream} and resolved_at is null`);
-  return {
-    areAny: rows.length > 0,
-    identities: new Set(rows.flatMap(({ identity }) => identity ?? [])),
-    keys: new Set(rows.flatMap(({ key }) => key ?? [])),
-    unknownFields: new Set(rows.flatMap(({ unknownField }) => unknownField ?? [])),
-  };
+  return { areAny: rows.length > 0, keys: new Set(rows.flatMap(({ key }) => key ?? [])) };
 }
 
 interface IssueFilter {

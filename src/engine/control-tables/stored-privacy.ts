@@ -51,15 +51,7 @@ export interface StoredPolicy {
   /** `secretId` of the pseudonyms, under the name in stored policies; null: no secret is needed. */
   readonly keyId: string | null;
   readonly forgotten: readonly string[];
-  /**
-   * Columns that were protected in another way until a time: rows that were written before lack their values until all
-   * records were read again.
-   */
-  readonly lifted?: Lifted;
 }
-
-/** By `table.column`: until when, ISO. */
-export type Lifted = Readonly<Record<string, string>>;
 
 export interface Cleaning {
   readonly policy: StoredPolicy;
@@ -129,14 +121,8 @@ export async function writeCleaning(db: Queryable, scope: StreamKey, cleaning: C
       started_at = case when c.position is null then excluded.started_at else c.started_at end`);
 }
 
-/** Everything was read again: no row lacks a value. */
-export async function endLifted(db: Queryable, { accountId, stream }: StreamKey): Promise<void> {
-  await db.execute(sql`update ${privacyCleanings} set policy = policy - 'lifted'
-    where account_id = ${accountId} and stream = ${stream}`);
-}
-
 export const isSamePolicy = (one: StoredPolicy, other: StoredPolicy): boolean =>
-  isDeepStrictEqual({ ...one, lifted: null }, { ...other, lifted: null });
+  isDeepStrictEqual(one, other);
 
 function added(now: readonly string[], before: readonly string[]): string[] {
   const known = new Set(before);

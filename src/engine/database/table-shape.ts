@@ -104,17 +104,3 @@ export function streamShape(stream: StreamDefinition): StreamShape {
 /** The parent's columns that come from its record; the others describe the response, or are computed. */
 export const receivedColumns = ({ stream, parent }: StreamShape): readonly ColumnShape[] =>
   parent.columns.filter(({ name }) => name === '_raw' || name in stream.fields);
-
-/** The shape of rows that are written in place: without states, and without the columns that describe the response. */
-export const inPlaceShape = ({ stream, parent, children }: StreamShape): StreamShape => ({
-  stream,
-  parent: {
-    ...parent,
-    history: null,
-    deletedColumn: null,
-    columns: parent.columns.filter(
-      ({ name }) => name !== '_deleted_at' && (name.startsWith('_') || name in stream.fields),
-    ),
-  },
-  children: children.map((child) => ({ ...child, history: null })),
-});

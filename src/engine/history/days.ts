@@ -4,7 +4,7 @@
  * The views carry the last counted day forward to today.
  */
 import { type SQL, sql } from 'drizzle-orm';
-import { customType, date, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
+import { customType, date, integer, primaryKey, text } from 'drizzle-orm/pg-core';
 import { accountId, safetySchema, idText } from '../streams/columns.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
@@ -23,18 +23,13 @@ export const dayCounts = safetySchema.table(
     /** The id of the assignee or form; empty: none. */
     id: idText().notNull(),
     status: idText().notNull(),
-    from_on: day(),
-    /** The day on which another number begins; `infinity`: none yet. */
-    to_on: day(),
-    records: integer().notNull(),
-    in_service: integer().notNull(),
+    /** The days on which another number begins, the earliest first. */
+    days: date({ mode: 'string' }).array().notNull(),
+    /** The numbers, one for each of the days. */
+    records: integer().array().notNull(),
+    in_service: integer().array().notNull(),
   },
-  (t) => [
-    primaryKey({ columns: [t.account_id, t.stream, t.counted_by, t.id, t.status, t.from_on] }),
-    index('day_counts_last_idx')
-      .on(t.stream, t.account_id)
-      .where(sql`${t.to_on} = 'infinity'`),
-  ],
+  (t) => [primaryKey({ columns: [t.account_id, t.stream, t.counted_by, t.id, t.status] })],
 );
 
 export const countedDays = safetySchema.table(
@@ -91,9 +86,6 @@ function spansOf(entity: string, inService: string): ToSpans {
       : sql`select ${columns}, ${ALL_DAYS} from ${liveOf(entity, scope.account)}`;
 }
 
-/** What a follow-up is counted by. */
-const COUNTED_BY = sql`coalesce(t.assignee_id, '') as assignee, coalesce(t.form_id::text, '') as form`;
-
 /**
  * A follow-up is open up to its due day, overdue up to the day before it was closed, then closed. Before its first state it was
  * open since it was raised, and its messages tell who had it: nobody is known before the first that handed it on. A closing time
@@ -103,7 +95,8 @@ function followupSpans(scope: Scope): SQL {
   const { account, today, isPast } = scope;
   if (!isPast) {
     return sql`select case when t.is_open is null then 'unknown' when not t.is_open then 'closed'
-        when t.due_on < ${today}::date then 'overdue' else 'open' end as status, 0 as in_service, ${ALL_DAYS}, ${COUNTED_BY}
+        when t.due_on < ${today}::date then 'overdue' else 'open' end as status, 0 as in_service, ${ALL_DAYS},
+        coalesce(t.assignee_id, '') as assignee, coalesce(t.form_id::text, '') as form
       from ${liveOf('followups', account)}`;
   }
   const columns = sql`t.id, t.assignee_id, t.form_id, t.is_open, t.due_on, t.resolved_at, t.created_at`;
@@ -117,20 +110,21 @@ function followupSpans(scope: Scope): SQL {
         join safety.followup_messages m on m.account_id = ${account} and m.followup_id = k.id
         where k.is_first and m.reassignee_id <> '' and m.sent_at < k.valid_from
     ), turns as (
-      select h.form_id, h.is_open, h.due_on, ${localDay('h.held_from', scope)} as from_on,
+      select h.*, ${localDay('h.held_from', scope)} as from_on,
         coalesce(${localDay('least(lead(h.held_from) over w, h.valid_to)', scope)}, 'infinity') as to_on,
-        case when h.step > 0 or lead(h.step) over w = 2 then h.holder_id end as assignee_id,
+        case when h.step > 0 or lead(h.step) over w = 2 then h.holder_id end as assignee,
         case when h.is_open then date 'infinity' when h.is_open is null then date '-infinity'
           else ${localDay('least(h.resolved_at, h.valid_from)', scope)} end as closed_on
       from held h window w as (partition by h.id order by h.held_from, h.step)
+    ), dated as materialized (
+      select is_open, from_on, to_on, coalesce(assignee, '') as assignee, coalesce(form_id::text, '') as form,
+        greatest(from_on, least(due_on + 1, closed_on, to_on)) as late_on, greatest(from_on, least(closed_on, to_on)) as done_on
+      from turns
     )
-    select v.status, 0 as in_service, v.from_on, v.to_on, ${COUNTED_BY}
-    from turns t
-    cross join lateral (select greatest(t.from_on, least(t.due_on + 1, t.closed_on, t.to_on)) as late_on,
-      greatest(t.from_on, least(t.closed_on, t.to_on)) as done_on) c
-    cross join lateral (values ('open', t.from_on, c.late_on), ('overdue', c.late_on, c.done_on),
-      (case when t.is_open is null then 'unknown' else 'closed' end, c.done_on, t.to_on)) as v (status, from_on, to_on)
-    where v.from_on < v.to_on`;
+    select 'open' as status, 0 as in_service, from_on, late_on as to_on, assignee, form from dated where from_on < late_on
+    union all select 'overdue', 0, late_on, done_on, assignee, form from dated where late_on < done_on
+    union all select case when is_open is null then 'unknown' else 'closed' end, 0, done_on, to_on, assignee, form from dated
+      where done_on < to_on`;
 }
 
 interface Counting {
@@ -170,46 +164,42 @@ async function writeCounts(
 ): Promise<void> {
   const ofKey = sql.raw('counted_by, id, status');
   await db.execute(sql`
-    with deltas (counted_by, id, status, day, records, in_service) as (
-      select ${key}, status, day, sum(change), sum(change * in_service)
+    with spans as materialized (${toSpans(scope)}),
+    deltas (counted_by, id, status, day, records, in_service) as (
+      select ${key}, status, day, sum(change)::int, sum(change * in_service)::int
       from (
-        select s.*, t.* from (${toSpans(scope)}) s
-        cross join lateral (values (greatest(s.from_on, ${fromOn}::date), 1), (s.to_on, -1)) as t (day, change)
-        where greatest(s.from_on, ${fromOn}::date) < s.to_on and t.day <= ${scope.today}::date
-      ) d group by grouping sets (${sets})
+        select *, greatest(from_on, ${fromOn}::date) as day, 1 as change from spans
+        where greatest(from_on, ${fromOn}::date) < to_on and from_on <= ${scope.today}::date
+        union all select *, to_on, -1 from spans where to_on > greatest(from_on, ${fromOn}::date) and to_on <= ${scope.today}::date
+      ) d group by grouping sets (${sets}) having sum(change) <> 0 or sum(change * in_service) <> 0
     ),
     latest as (
-      select ${ofKey}, from_on, records, in_service from ${dayCounts} d
-      where d.account_id = ${scope.account} and d.stream = ${stream} and d.to_on = 'infinity'
+      select ${ofKey}, ${fromOn}::date as day, records[cardinality(days)] as records, in_service[cardinality(days)] as in_service
+      from ${dayCounts} d where d.account_id = ${scope.account} and d.stream = ${stream}
     ),
-    numbers as (
-      select ${ofKey}, day, (sum(records) over w)::int as records, (sum(in_service) over w)::int as in_service
-      from (
-        table deltas
-        union all select ${ofKey}, ${fromOn}::date, 0, 0 from latest
-        union all select 'all', '', known.status, d.day, 0, 0
-          from unnest(${toArrayLiteral(statuses)}::text[]) as known (status), (select min(day) as day from deltas) d where d.day is not null
-      ) p window w as (partition by ${ofKey} order by day)
+    zeros as (
+      select 'all' as counted_by, '' as id, known.status, d.day, 0 as records, 0 as in_service
+      from unnest(${toArrayLiteral(statuses)}::text[]) as known (status), (select min(day) as day from deltas) d
+      where d.day is not null and not exists (select from latest l where l.counted_by = 'all' and l.status = known.status)
+        and not exists (select from deltas o where o.counted_by = 'all' and o.status = known.status and o.day = d.day)
     ),
     changes as (
-      select ${ofKey}, n.day, n.records, n.in_service
-      from (select *, lag(records) over w as records_before, lag(in_service) over w as in_service_before
-        from numbers window w as (partition by ${ofKey} order by day)) n
-      left join latest l using (${ofKey})
-      where (n.records, n.in_service) is distinct from
-        (coalesce(n.records_before, l.records), coalesce(n.in_service_before, l.in_service))
-    ),
-    ended as (
-      update ${dayCounts} d set to_on = c.day
-      from (select ${ofKey}, min(day) as day from changes group by ${ofKey}) c
-      where d.account_id = ${scope.account} and d.stream = ${stream} and d.to_on = 'infinity' and d.from_on < c.day
-        and d.counted_by = c.counted_by and d.id = c.id and d.status = c.status
+      select ${ofKey}, day, n.records, n.in_service
+      from (
+        select ${ofKey}, day, (sum(coalesce(d.records, 0)) over w)::int as records, (sum(coalesce(d.in_service, 0)) over w)::int as in_service,
+          (coalesce(d.records, 0), coalesce(d.in_service, 0)) is distinct from (l.records, l.in_service) as differs
+        from (table deltas union all table zeros) d full join latest l using (${ofKey}, day)
+        window w as (partition by id, status, counted_by order by day)
+      ) n where n.differs
     )
-    insert into ${dayCounts} (account_id, stream, ${ofKey}, from_on, to_on, records, in_service)
-    select ${scope.account}::text, ${stream}::text, ${ofKey}, day, coalesce(lead(day) over (partition by ${ofKey} order by day), 'infinity'),
-      records, in_service from changes
-    on conflict (account_id, stream, ${ofKey}, from_on) do update set to_on = excluded.to_on, records = excluded.records,
-      in_service = excluded.in_service`);
+    insert into ${dayCounts} as c (account_id, stream, ${ofKey}, days, records, in_service)
+    select ${scope.account}::text, ${stream}::text, ${ofKey}, array_agg(day order by day), array_agg(records order by day),
+      array_agg(in_service order by day)
+    from changes group by ${ofKey}
+    on conflict (account_id, stream, ${ofKey}) do update set (days, records, in_service) = (
+      select trim_array(c.days, again) || excluded.days, trim_array(c.records, again) || excluded.records,
+        trim_array(c.in_service, again) || excluded.in_service
+      from (select (c.days[cardinality(c.days)] = excluded.days[1])::int as again) a)`);
 }
 
 /** Counts today, and days before that no run has counted. Runs in the last transaction of a successful run. */
@@ -253,31 +243,43 @@ export async function countDays(
 }
 
 /**
- * Counts keep no id that the privacy settings hide. An omitted column is empty in every row, so its counts are those of all
- * follow-ups. Returns the number of changed ids.
+ * Counts keep no id that the privacy settings hide: the numbers of ids that become one are added. `toId` null: an omitted column,
+ * which is empty in every row. Returns the number of changed ids.
  */
 export async function renameCounted(
   db: Queryable,
   account: string,
   toId: (countedBy: string, id: string) => string | null,
 ): Promise<number> {
-  const ofFollowups = sql`account_id = ${account} and stream = 'followups'`;
+  const ofFollowups = sql`d.account_id = ${account} and d.stream = 'followups'`;
   const rows = await db.execute<{ countedBy: string; id: string }>(sql`
-    select distinct counted_by as "countedBy", id from ${dayCounts} where ${ofFollowups} and id <> ''`);
+    select distinct counted_by as "countedBy", id from ${dayCounts} d where ${ofFollowups} and id <> ''`);
   const renamed = rows
-    .map(({ countedBy, id }) => ({ countedBy, id, next: toId(countedBy, id) }))
+    .map(({ countedBy, id }) => ({ countedBy, id, next: toId(countedBy, id) ?? '' }))
     .filter(({ id, next }) => next !== id);
-  const omitted = new Set(renamed.flatMap(({ countedBy, next }) => (next === null ? [countedBy] : [])));
-  for (const countedBy of omitted) {
-    await db.execute(sql`delete from ${dayCounts} where ${ofFollowups} and counted_by = ${countedBy}`);
-    await db.execute(sql`insert into ${dayCounts}
-      select account_id, stream, ${countedBy}::text, id, status, from_on, to_on, records, in_service from ${dayCounts}
-      where ${ofFollowups} and counted_by = 'all'`);
-  }
-  for (const { countedBy, id, next } of renamed) {
-    if (next === null || omitted.has(countedBy)) continue;
-    await db.execute(sql`update ${dayCounts} set id = ${next}
-      where ${ofFollowups} and counted_by = ${countedBy} and id = ${id}`);
-  }
+  if (renamed.length === 0) return 0;
+  const texts = (column: 'countedBy' | 'id' | 'next') =>
+    sql`${toArrayLiteral(renamed.map((one) => one[column]))}::text[]`;
+  await db.execute(sql`
+    with renamed as materialized (
+      select * from unnest(${texts('countedBy')}, ${texts('id')}, ${texts('next')}) as r (counted_by, id, next)
+    ),
+    moved as (
+      delete from ${dayCounts} d using (table renamed union select counted_by, next, next from renamed) r
+      where ${ofFollowups} and d.counted_by = r.counted_by and d.id = r.id
+      returning d.counted_by, d.id, r.next, d.status, d.days, d.records
+    ),
+    deltas as (
+      select counted_by, next, status, p.day, p.records - lag(p.records, 1, 0) over (partition by counted_by, id, status order by p.day) as change
+      from moved cross join lateral unnest(days, records) as p (day, records)
+    ),
+    numbers as (
+      select counted_by, next, status, day, (sum(sum(change)) over (partition by counted_by, next, status order by day))::int as records
+      from deltas group by counted_by, next, status, day
+    )
+    insert into ${dayCounts} (account_id, stream, counted_by, id, status, days, records, in_service)
+    select ${account}::text, 'followups', counted_by, next, status, array_agg(day order by day), array_agg(records order by day),
+      array_fill(0, array[count(*)::int])
+    from numbers group by counted_by, next, status`);
   return renamed.length;
 }

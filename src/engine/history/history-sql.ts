@@ -5,8 +5,7 @@
  * deleted its changes create no states.
  *
  * A live row without a hash was changed in the warehouse (drift-sql.ts removed its hash): its content was never a state of
- * the source. The merge corrects it in place, and its state continues. A copy of a record that this transaction stored
- * before creates no state either, because two copies in one response are not consecutive states.
+ * the source. The merge corrects it in place, and its state continues.
  *
  * Every state lasts at least a tick and begins no earlier than the end of the one before it, even if a clock is wrong.
  */
@@ -20,7 +19,6 @@ import {
   of,
   same,
   staged,
-  syncedAtOf,
   target,
   type TransactionTime,
   type WriteTime,
@@ -44,34 +42,12 @@ const stateBegin = ({ since }: HistoryShape, parent: string, now: SQL): SQL =>
   since === null ? now : sql`least(${name(parent)}.${name(since)}, ${now})`;
 const NO_SQL = sql``;
 
-/** The row `t` contains another copy of a record that was received twice in this transaction. */
-const isRepeated = (scope: RunKey & WriteTime): SQL =>
-  sql`(t._run_id = ${scope.runId}::bigint and t._synced_at = ${syncedAtOf(scope)})`;
-
 function states(shape: TableShape, history: HistoryShape): SQL {
   return sql`${name(shape.schema)}.${name(history.states)}`;
 }
 
 function differ(left: string, right: string, { compared }: HistoryShape): SQL {
   return sql`(${of(left, compared)}) is distinct from (${of(right, compared)})`;
-}
-
-/**
- * Fills the column's value in place in rows that were last written before `until`. `table`: the parents, or their children.
- */
-export function fillColumn(
-  parent: TableShape,
-  table: TableShape,
-  { column, until, accountId }: Readonly<Record<'column' | 'until' | 'accountId', string>>,
-): SQL {
-  const isParent = table === parent;
-  const parentRow = sql`, ${target(parent)} t`;
-  const isOfParent = sql`t.account_id = c.account_id and t.${keyColumn(parent)} = c.${keyColumn(table)}`;
-  return sql`update ${target(table)} c set ${name(column)} = s.${name(column)}
-    from ${staged(table, [...table.key, column])} s${isParent ? NO_SQL : parentRow}
-    where c.account_id = ${accountId} and ${same('c', 's', table.key)} ${isParent ? NO_SQL : sql`and ${isOfParent}`}
-      and ${name(isParent ? 'c' : 't')}._deleted_at is null and ${name(isParent ? 'c' : 't')}._synced_at < ${until}::timestamptz
-      and c.${name(column)} is distinct from s.${name(column)}`;
 }
 
 /**
@@ -84,7 +60,7 @@ export function parentHistory(parent: TableShape, scope: RunKey & WriteTime) {
   if (history === null) return { before: NO_SQL, column: NO_SQL, value: NO_SQL, change: NO_SQL };
   const since = stateBegin(history, 's', now);
   const changing = ['_hash', ...(parent.deletedColumn === null ? [] : ['_deleted_at'])];
-  const isNewState = sql`(t._hash is not null and t._deleted_at is null and not ${isRepeated(scope)} and ${differ('t', 'excluded', history)})`;
+  const isNewState = sql`(t._hash is not null and t._deleted_at is null and ${differ('t', 'excluded', history)})`;
   return {
     before: sql`superseded as (
       insert into ${states(parent, history)} (account_id, ${joinColumns(history.columns)}, valid_from, valid_to)
@@ -92,14 +68,12 @@ export function parentHistory(parent: TableShape, scope: RunKey & WriteTime) {
         greatest(case when t._deleted_at is null then ${since} else t._deleted_at end, ${later(PRESENT_BEGAN)})
       from ${staged(parent, [...changing, ...history.columns])} s join ${target(parent)} t
         on t.account_id = ${scope.accountId} and ${same('t', 's', parent.key)}
-      where not ${isRepeated(scope)} and (${isReturning(parent, 's')}
-        or (t._deleted_at is null and t._hash <> s._hash and ${differ('t', 's', history)}))),`,
+      where ${isReturning(parent, 's')} or (t._deleted_at is null and t._hash <> s._hash and ${differ('t', 's', history)})),`,
     column: sql`_valid_from,`,
     value: sql`${since},`,
     // The source has no time for the return of a deleted record: the state begins when the return was seen, or with a later
     // change.
     change: sql`_valid_from = case
-      when ${isRepeated(scope)} then excluded._valid_from
       when ${isReturning(parent, 'excluded')} then greatest(t._deleted_at, ${later(PRESENT_BEGAN)},
         case when excluded._valid_from > t._deleted_at then excluded._valid_from else ${now} end)
       when ${isNewState} then greatest(excluded._valid_from, ${later(PRESENT_BEGAN)})
@@ -126,7 +100,7 @@ export function endChildStates(parent: TableShape, child: TableShape, scope: Run
           where s.ord = p.ord and ${same('s', 'c', child.key)} and (t._hash is null or not (${differ('s', 'c', history)}))))
       returning c.account_id, ${of('c', history.columns)}, c._valid_from, ${history.since === null ? NO_SQL : sql`p.${name(history.since)},`}
         t._valid_from as parent_valid_from, t._deleted_at as parent_deleted_at,
-        ${isRepeated(scope)} or (t._hash is null and t._deleted_at is null) as is_no_state)
+        t._hash is null and t._deleted_at is null as is_no_state)
     insert into ${states(child, history)} (account_id, ${joinColumns(history.columns)}, valid_from, valid_to)
     select account_id, ${joinColumns(history.columns)}, _valid_from, greatest(coalesce(parent_deleted_at,
       greatest(${stateBegin(history, 'ended', instantOf(scope))}, ${later(sql`parent_valid_from`)})), ${later(sql`_valid_from`)})

@@ -8,7 +8,6 @@ import pLimit from 'p-limit';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import { ignoreRejection } from '../../shared/errors.ts';
 import { isPseudonym } from '../../shared/pseudonym.ts';
-import type { Row, StreamDefinition } from '../streams/stream.ts';
 import { userColumns } from '../streams/stored-columns.ts';
 import { REFUSED } from '../control-tables/issues.ts';
 import { databaseMessage } from '../database/database-error.ts';
@@ -17,7 +16,6 @@ import { createComparison } from './compare.ts';
 import { type CopyText, createRecordCopies } from './copy-records.ts';
 import type { LoadOptions } from './load-options.ts';
 import {
-  identityOf,
   isStorable,
   type KeyedRecord,
   normalize,
@@ -25,7 +23,7 @@ import {
   type PreparedRecord,
   type ReadRecord,
 } from './record.ts';
-import { dropIssuesOf, markIssuesStaged, markSeen, writeIssues } from './staging.ts';
+import { dropIssuesOf, markSeen, writeIssues } from './staging.ts';
 
 /** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
 const RECORDS_OF_A_TURN = 10;
@@ -37,11 +35,7 @@ interface BatchResult {
   readonly counts: RecordCounts;
   /** Users in the rows. */
   readonly userIds: Set<string>;
-  /**
-   * Identifiers that close open issues: identities that arrived with a key, and keys of records that arrived as they are
-   * stored.
-   */
-  readonly resolvedIdentities: string[];
+  /** Keys of records that arrived as they are stored, and that close an open issue. */
   readonly resolvedKeys: string[];
 }
 
@@ -56,8 +50,6 @@ export interface Prepared extends BatchResult {
 
 /** A batch that was stored in a transaction, for its commit. */
 export interface Stored extends BatchResult {
-  /** Keys of the rows that were copied directly into their tables. */
-  readonly addedKeys: readonly string[];
   /** The records in the staging tables. */
   readonly staged: readonly ReadRecord[];
   readonly hasIssues: boolean;
@@ -71,31 +63,6 @@ interface News {
 }
 
 export type Batches = ReturnType<typeof createBatches>;
-
-/** In ms; 0 for all records if the stream has no column with the time of a change. */
-function changeTimeOf(stream: StreamDefinition, read: KeyedRecord): number {
-  if (stream.changeTimeColumn === null) return 0;
-  const changeTime = normalize(stream, read, parseRecord(stream, read)).parent[stream.changeTimeColumn];
-  return typeof changeTime === 'string' ? Date.parse(changeTime) : -Infinity;
-}
-
-/**
- * One copy of each record, the newest by the rule of the merge: by the source's own time, then by the order of reading.
- * If copies were compared one by one, the stored copy would count as unchanged and the others as changes, again in
- * every run.
- */
-function newestOfEach(stream: StreamDefinition, records: readonly KeyedRecord[]): readonly KeyedRecord[] {
-  const kept = new Map<string, KeyedRecord>();
-  for (const record of records) {
-    const before = kept.get(record.key);
-    const isNewer =
-      before === undefined ||
-      before.hash === record.hash ||
-      changeTimeOf(stream, record) >= changeTimeOf(stream, before);
-    if (isNewer) kept.set(record.key, record);
-  }
-  return kept.size === records.length ? records : records.filter((record) => kept.get(record.key) === record);
-}
 
 export const keysOf = (records: readonly ReadRecord[]): string[] => records.flatMap(({ key }) => key ?? []);
 
@@ -113,8 +80,6 @@ export function createBatches(options: LoadOptions) {
   const copies = createRecordCopies(session, shape, options);
   /** Keys of the records that the open transaction has staged. */
   const staged = new Set<string>();
-  /** Fingerprints of unknown fields that have an issue of their own. */
-  const listed = new Set(openIssues.unknownFields);
   const tables = [parent, ...children].map(({ table }) => table);
   // A record that is a person needs no look-up of that person.
   const toLookUp = userColumns(stream).filter(
@@ -127,9 +92,9 @@ export function createBatches(options: LoadOptions) {
     records: readonly KeyedRecord[],
   ): Promise<{ news: News[]; resolvedKeys: string[] }> {
     const statuses = await compare.byChecksum(records);
-    // The stored content does not show fields that were dropped.
+    // What is kept of a person does not show whether a field was dropped.
     const inOtherBytes = records.filter(
-      ({ unknown = [] }, at) => statuses[at] === 'other_bytes' && unknown.length === 0,
+      (_, at) => statuses[at] === 'other_bytes' && stream.personal === undefined,
     );
     const stored = await compare.byContent(
       inOtherBytes.map((read) => ({
@@ -146,7 +111,7 @@ export function createBatches(options: LoadOptions) {
       const isUnchanged = (hash !== undefined || statuses[at] === 'unchanged') && !staged.has(read.key);
       if (!isUnchanged || fullCompare) {
         news.push({ read: hash === undefined ? read : { ...read, hash }, isNew: statuses[at] === 'added' });
-      } else if (openIssues.keys.has(read.key) && !read.unknown?.length) resolvedKeys.push(read.key);
+      } else if (openIssues.keys.has(read.key)) resolvedKeys.push(read.key);
     }
     return { news, resolvedKeys };
   }
@@ -156,18 +121,14 @@ export function createBatches(options: LoadOptions) {
     const added: PreparedRecord[] = [];
     const changed: PreparedRecord[] = [];
     for (const { read, isNew } of news) {
-      const isCopied = mayCopy && isNew;
       // Not parsed before, because the values of a whole batch would fill the memory until its last record is a row.
-      const parsed = parseRecord(stream, read);
-      const made = normalize(stream, read, parsed, (issue) => into.issues.add(issue, read, !isCopied));
+      const made = normalize(stream, read, parseRecord(stream, read), (issue) =>
+        into.issues.add(issue, read),
+      );
       for (const { table, column } of toLookUp) {
         for (const row of made.rows[tables.indexOf(table)] ?? []) addUserIds(row[column], into.userIds);
       }
-      (isCopied ? added : changed).push(made);
-      // Only a new key can be a repaired one, because follow-ups of one form response share their identity.
-      if (!isNew || openIssues.identities.size === 0) continue;
-      const identity = identityOf(stream, parsed.value as Row);
-      if (identity !== null && openIssues.identities.has(identity)) into.resolvedIdentities.push(identity);
+      (mayCopy && isNew ? added : changed).push(made);
     }
     copies.render(added, into.added);
     copies.render(changed, into.changed);
@@ -176,14 +137,24 @@ export function createBatches(options: LoadOptions) {
   /** Reads the warehouse, and writes nothing. */
   async function prepare(records: readonly ReadRecord[]): Promise<Prepared> {
     const storable = records.filter(isStorable);
-    const distinct = newestOfEach(stream, storable);
-    const { news, resolvedKeys } = await findNews(distinct);
+    // Different copies of a record are all staged, because the merge keeps the newest one.
+    const distinct = new Map<string, KeyedRecord>();
+    const differing = new Set<string>();
+    for (const record of storable) {
+      const other = distinct.get(record.key);
+      if (other === undefined) distinct.set(record.key, record);
+      else if (other.hash !== record.hash) differing.add(record.key);
+    }
+    const { news, resolvedKeys } = await findNews(
+      [...distinct.values()].filter(({ key }) => !differing.has(key)),
+    );
+    for (const read of storable) if (differing.has(read.key)) news.push({ read, isNew: false });
     const mayCopy = news.length > 0 && (await copies.mayCopyIntoTables());
     const batch: Prepared = {
       seen: tracksSeen ? [...new Set(keysOf(records))] : [],
       added: copies.begin('tables'),
       changed: copies.begin('stages'),
-      issues: new BatchIssues(listed),
+      issues: new BatchIssues(),
       userIds: new Set(),
       counts: {
         ...noCounts(),
@@ -191,7 +162,6 @@ export function createBatches(options: LoadOptions) {
         unchanged: storable.length - news.length,
         rejected: records.length - storable.length,
       },
-      resolvedIdentities: [],
       resolvedKeys,
     };
     for (const one of records) {
@@ -208,22 +178,19 @@ export function createBatches(options: LoadOptions) {
     return batch;
   }
 
-  /** Part of the open transaction. `firstOrd`: number of the batch's first record. */
-  async function store(batch: Prepared, firstOrd: number): Promise<Stored> {
+  /** Part of the open transaction. */
+  async function store(batch: Prepared): Promise<Stored> {
     const { seen, added, changed, issues, ...result } = batch;
-    const marked = tracksSeen ? ignoreRejection(markSeen(connection, seen, firstOrd)) : undefined;
+    const marked = tracksSeen ? ignoreRejection(markSeen(connection, seen)) : undefined;
     const isTaken = await copies.send(added, changed);
     const inStages = isTaken ? changed.records : [...added.records, ...changed.records];
     await marked;
     const lines = issues.close();
     await writeIssues(connection, lines);
-    if (!isTaken) await markIssuesStaged(connection, added.records);
     for (const key of keysOf(inStages)) staged.add(key);
-    const addedKeys = isTaken ? keysOf(added.records) : [];
     return {
       ...result,
-      counts: { ...result.counts, inserted: addedKeys.length },
-      addedKeys,
+      counts: { ...result.counts, inserted: isTaken ? added.records.length : 0 },
       staged: inStages,
       hasIssues: lines.length > 0,
     };
@@ -232,7 +199,7 @@ export function createBatches(options: LoadOptions) {
   /** Stages an issue with the record that PostgreSQL does not store. */
   async function refuse(record: ReadRecord, error: unknown): Promise<void> {
     await dropIssuesOf(connection, record.ord);
-    const rejection = new BatchIssues(listed);
+    const rejection = new BatchIssues();
     const problem = `${REFUSED}: ${databaseMessage(error)}`;
     rejection.put(buildRejection(stream, record, { ...parseRecord(stream, record), problem }));
     await writeIssues(connection, rejection.close());

@@ -8,7 +8,6 @@ import type { StreamSession } from '../control-tables/stream-session.ts';
 import { isDataError } from '../database/database-error.ts';
 import type { ColumnShape, StreamShape, TableShape } from '../database/table-shape.ts';
 import { ignoreRejection } from '../../shared/errors.ts';
-import { MINUTE_MS } from '../../shared/time.ts';
 import type { Row } from '../streams/stream.ts';
 import { createCopySettings } from './copy-settings.ts';
 import { normalize, parseRecord, type PreparedRecord, RawJson, type ReadRecord } from './record.ts';
@@ -88,16 +87,7 @@ export interface CopyText {
   readonly records: ReadRecord[];
   /** One for each table, parents first. */
   readonly chunks: readonly CopyChunks[];
-  /** The latest beginning of their states by the source's own time; null: no row has one. */
-  latestSince: string | null;
 }
-
-/**
- * A list that the service calculated after the transaction began does not count as ahead, because its rows would be
- * written twice.
- */
-const MOST_AHEAD_MS = 15 * MINUTE_MS;
-const isAhead = (since: string, now: string): boolean => Date.parse(since) > Date.parse(now) + MOST_AHEAD_MS;
 
 /** PostgreSQL reads it as the transaction's time. */
 const NOW = 'now';
@@ -172,7 +162,6 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     destination,
     records: [],
     chunks: tables.map(() => new CopyChunks()),
-    latestSince: null,
   });
 
   /** Adds the rows of records. */
@@ -181,8 +170,8 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       into.records.push(read);
       if (into.destination === 'stages' || since === undefined) continue;
       const time = parent[since] as string | null;
-      if (time !== null && (into.latestSince === null || into.latestSince < time)) into.latestSince = time;
-      const began = { _valid_from: time ?? NOW };
+      // The clock of the source may be ahead.
+      const began = { _valid_from: time === null || Date.parse(time) > Date.now() ? NOW : time };
       for (const position of dated) for (const row of rows[position] ?? []) Object.assign(row, began);
     }
     for (const [position, table] of copies[into.destination].entries())
@@ -228,23 +217,15 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     return row?.active === true;
   }
 
-  /**
-   * Corrects values that COPY cannot determine: the time of the rows after a clock was set back, and the beginning of states
-   * that lies in the future.
-   */
-  async function correctTimes({ records, latestSince }: CopyText): Promise<void> {
-    if (session.transactionTime === null) return;
-    const { now, syncedAt } = session.transactionTime;
-    const keys = toArrayLiteral(records.map(({ key }) => key));
-    const correct = (table: TableShape, column: string, time: string) =>
-      connection.query(
-        `update "${table.schema}"."${table.name}" set "${column}" = $3::timestamptz
-          where account_id = $1 and "${table.key[0]}" = any($2::text[]) and "${column}" > $4::timestamptz`,
-        [scope.accountId, keys, time, column === '_synced_at' ? '-infinity' : time],
-      );
-    if (syncedAt !== now) await correct(shape.parent, '_synced_at', syncedAt);
-    if (latestSince === null || !isAhead(latestSince, now)) return;
-    for (const table of tables.filter(hasSince)) await correct(table, '_valid_from', now);
+  /** The rows have the time of the clock: after it was set back, readers of changes would miss them. */
+  async function correctTime({ records }: CopyText): Promise<void> {
+    const { now, syncedAt } = session.transactionTime ?? {};
+    if (syncedAt === now || records.length === 0) return;
+    await connection.query(
+      `update "${shape.parent.schema}"."${shape.parent.name}" set _synced_at = $3::timestamptz
+        where account_id = $1 and "${shape.parent.key[0]}" = any($2::text[])`,
+      [scope.accountId, toArrayLiteral(records.map(({ key }) => key)), syncedAt],
+    );
   }
 
   return {
@@ -261,7 +242,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       const isTaken = added.records.length === 0 || (await copyIntoTables(added));
       await copy(changed);
       if (!isTaken) await stage(added.records);
-      else if (added.records.length > 0) await correctTimes(added);
+      else await correctTime(added);
       return isTaken;
     },
   };

@@ -30,14 +30,6 @@ function clearHash(
       and not ${isGone(parent)} and ${isDrifted}`;
 }
 
-/** Deletes the remaining rows from the stage, because they are correct and even an attempt to write a row would lock it. */
-export function dropWithoutDrift(parent: TableShape, accountId: string): SQL {
-  return sql`delete from ${stage(parent)} where ord in (
-    select p.ord from ${staged(parent, ['ord', '_hash', ...parent.key])} p join ${target(parent)} t
-      on t.account_id = ${accountId} and ${same('t', 'p', parent.key)}
-    where t._hash = p._hash and not ${isGone(parent)})`;
-}
-
 export function clearHashOfDriftedParents(shape: StreamShape, accountId: string): SQL {
   const columns = receivedColumns(shape).map((column) => column.name);
   return clearHash(shape.parent, accountId, {

@@ -1,6 +1,5 @@
 /** The options of a load, which all its layers read. */
 import type { OpenIssues } from '../control-tables/issues.ts';
-import type { Lifted } from '../control-tables/stored-privacy.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 
@@ -31,8 +30,4 @@ export interface LoadOptions {
   /** The keys of all received records are recorded, to find deleted records. */
   readonly tracksSeen: boolean;
   readonly openIssues: OpenIssues;
-  /** Columns that rows may lack, or have as another pseudonym, because they were protected in another way. */
-  readonly lifted: Lifted;
-  /** Stored records are loaded again: rows keep their states, runs and deletion marks. */
-  readonly inPlace?: true;
 }

@@ -75,7 +75,7 @@ export async function createLoad(options: LoadOptions) {
     // Preparing fails while the transaction is in an error state: then it is repeated. A second failure is thrown.
     const prepared = await preparing.catch(() => batches.prepare(records));
     await begun;
-    transaction.add(await batches.store(prepared, records[0]?.ord ?? 0));
+    transaction.add(await batches.store(prepared));
     for (const { key } of records) keysAhead.delete(key ?? '');
   }
 

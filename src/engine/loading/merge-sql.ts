@@ -28,44 +28,33 @@ import type { Coverage } from '../streams/stream.ts';
 import type { RunKey } from '../control-tables/control-tables.ts';
 
 /**
- * Keeps the newest copy of each record that was received several times: by the source's own time if it has one, otherwise by
- * the order of reading. Two rows with one key in one statement would be an error (SQLSTATE 21000).
+ * The newest copy of a record wins, by the source's own time if it has one, then by the order of reading: staged copies that are older than another one,
+ * or than the one that this run has stored, are dropped. Returns their `ord`.
  */
-export function dropSuperseded(parent: TableShape, changeTimeColumn: string | null): SQL {
-  const changeTime = (alias: string) =>
-    changeTimeColumn === null ? sql`0` : sql`coalesce(${name(alias)}.${name(changeTimeColumn)}, '-infinity')`;
-  return sql`delete from ${stage(parent)} a using ${stage(parent)} b
-    where ${same('a', 'b', parent.key)} and (${changeTime('b')}, b.ord) > (${changeTime('a')}, a.ord)`;
-}
-
-/**
- * Like `dropSuperseded`, where the later copy is the stored one, which is not staged because it is unchanged. Every batch
- * records its keys as seen with numbers no greater than its last record's, so a number greater than a row's own is from a
- * later batch.
- */
-export function dropSeenLater(parent: TableShape): SQL {
-  return sql`delete from ${stage(parent)} p using pg_temp.stage_seen s
-    where s.key = p.${keyColumn(parent)} and s.ord > p.ord`;
-}
-
-/** Within one run an older copy never overwrites a newer one that an earlier commit of this run stored. */
-export function dropOlderThanStored(
+export function dropOlderCopies(
   parent: TableShape,
-  changeTimeColumn: string,
+  changeTimeColumn: string | null,
   { accountId, runId }: RunKey,
 ): SQL {
+  const changed = (alias: string) =>
+    changeTimeColumn === null ? sql`0` : sql`coalesce(${name(alias)}.${name(changeTimeColumn)}, '-infinity')`;
+  const olderThanStored =
+    changeTimeColumn === null
+      ? sql``
+      : sql`union all select s.ord from ${staged(parent, ['ord', ...parent.key, changeTimeColumn])} s join ${target(parent)} t
+          on t.account_id = ${accountId} and ${same('t', 's', parent.key)}
+        where t._run_id = ${runId}::bigint and t.${name(changeTimeColumn)} > ${changed('s')}`;
   return sql`delete from ${stage(parent)} where ord in (
-    select s.ord from ${staged(parent, ['ord', ...parent.key, changeTimeColumn])} s join ${target(parent)} t
-      on t.account_id = ${accountId} and ${same('t', 's', parent.key)}
-    where t._run_id = ${runId}::bigint
-      and t.${name(changeTimeColumn)} > coalesce(s.${name(changeTimeColumn)}, '-infinity'))`;
+    select a.ord from ${stage(parent)} a join ${stage(parent)} b on ${same('a', 'b', parent.key)}
+      and (${changed('b')}, b.ord) > (${changed('a')}, a.ord) ${olderThanStored}) returning ord::float8`;
 }
 
-/** Counts staged copies of records with another copy that this transaction has stored. */
-export function countRepeated(parent: TableShape, within: RunKey & WriteTime): SQL {
-  return sql`select count(*)::int as count from ${staged(parent, parent.key)} s join ${target(parent)} t
-      on t.account_id = ${within.accountId} and ${same('t', 's', parent.key)}
-    where t._run_id = ${within.runId}::bigint and t._synced_at = ${syncedAtOf(within)}`;
+/** Drops copies that equal their row, because even an attempt to write a row would lock it. */
+export function dropUnchanged(parent: TableShape, accountId: string): SQL {
+  return sql`delete from ${stage(parent)} where ord in (
+    select p.ord from ${staged(parent, ['ord', '_hash', ...parent.key])} p join ${target(parent)} t
+      on t.account_id = ${accountId} and ${same('t', 'p', parent.key)}
+    where t._hash = p._hash and not ${isGone(parent)})`;
 }
 
 /** Deletes rows of children after the copy of their parent was dropped. */
@@ -74,16 +63,8 @@ export function dropOrphans(parent: TableShape, child: TableShape): SQL {
 }
 
 /** Writes new and changed parents, and the states that they supersede. Returns `inserted` and `updated`. */
-export function upsertParents(
-  parent: TableShape,
-  { inPlace, ...scope }: RunKey & WriteTime & { readonly inPlace?: true },
-): SQL {
+export function upsertParents(parent: TableShape, scope: RunKey & WriteTime): SQL {
   const { accountId, runId } = scope;
-  // A row keeps its run and its deletion mark in place; the caller has found that its record differs.
-  const ending = inPlace
-    ? sql``
-    : sql`${parent.deletedColumn === null ? sql`, _deleted_at = null` : sql``}, _run_id = excluded._run_id
-    where t._hash is distinct from excluded._hash or ${isGone(parent)}`;
   const columns = parent.columns.map((column) => column.name);
   const changes = columns.filter((column) => !parent.key.includes(column));
   const kept = history.parentHistory(parent, scope);
@@ -91,7 +72,9 @@ export function upsertParents(
     insert into ${target(parent)} as t (account_id, ${joinColumns(columns)}, ${kept.column} _synced_at, _run_id)
     select ${accountId}::text, ${of('s', columns)}, ${kept.value} ${syncedAtOf(scope)}, ${runId}::bigint from ${stage(parent)} s
     on conflict (account_id, ${joinColumns(parent.key)}) do update set
-      ${asInserted(changes)}, ${kept.change} _synced_at = excluded._synced_at${ending}
+      ${asInserted(changes)}, ${kept.change} _synced_at = excluded._synced_at, _run_id = excluded._run_id
+        ${parent.deletedColumn === null ? sql`, _deleted_at = null` : sql``}
+    where t._hash is distinct from excluded._hash or ${isGone(parent)}
     returning (xmax = 0) as is_insert)
   select (select count(*) from ${stage(parent)})::int as staged, count(*) filter (where is_insert)::int as inserted, count(*) filter (where not is_insert)::int as updated
   from merged`;

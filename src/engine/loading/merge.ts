@@ -13,10 +13,9 @@ import { recordCompletions } from '../history/completions.ts';
 import * as issues from './issue-sql.ts';
 import * as statements from './merge-sql.ts';
 import type { LoadOptions } from './load-options.ts';
-import type { ReadRecord } from './record.ts';
 import { clearStaged } from './staging.ts';
 import { type Batches, keysOf, type Stored } from './batch.ts';
-import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
+import { addCounts, noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import type { StreamShape, TableShape } from '../database/table-shape.ts';
 import type { Coverage } from '../streams/stream.ts';
@@ -25,11 +24,7 @@ import type { Coverage } from '../streams/stream.ts';
 const GUARD_FROM_ROWS = 20;
 
 interface MergeRequest
-  extends
-    LoadOptions,
-    WriteTime,
-    Pick<Stored, 'addedKeys' | 'staged' | 'resolvedIdentities' | 'resolvedKeys'>,
-    Pick<Batches, 'stage' | 'refuse'> {
+  extends LoadOptions, WriteTime, Pick<Stored, 'staged' | 'resolvedKeys'>, Pick<Batches, 'stage' | 'refuse'> {
   /** The coverage of a complete snapshot; null when nothing may be deleted. */
   readonly covered: Coverage | null;
   /** Records without a usable key that the run has received: any row may be one of them. */
@@ -111,23 +106,6 @@ async function clearHashOfDrifted(tx: Queryable, shape: StreamShape, accountId: 
 }
 
 /**
- * Values that a privacy setting excluded are filled in place, because they are no change of the source and create no state.
- */
-async function fillLifted(
-  tx: Queryable,
-  { parent, children }: StreamShape,
-  { lifted, accountId }: MergeRequest,
-): Promise<void> {
-  for (const [column, until] of Object.entries(lifted)) {
-    for (const table of [parent, ...children]) {
-      const name = table.history?.compared.find((one) => `${table.name}.${one}` === column);
-      if (name === undefined) continue;
-      await tx.execute(history.fillColumn(parent, table, { column: name, until, accountId }));
-    }
-  }
-}
-
-/**
  * Counts the records that turn deleted. A run in which too many do fails.
  */
 async function countTurning(tx: Queryable, parent: TableShape, request: MergeRequest): Promise<number> {
@@ -146,39 +124,31 @@ async function countTurning(tx: Queryable, parent: TableShape, request: MergeReq
 async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
   const { parent, children, stream } = shape;
   const counts = noCounts();
-  const stagedKeys = keysOf(request.staged);
   await tx.execute(sql.raw(`analyze pg_temp.${parent.stage}`));
-  let dropped = await rowCount(tx, statements.dropSuperseded(parent, stream.changeTimeColumn));
-  const addedBefore = new Set(request.addedKeys);
-  const isRepeated = stagedKeys.some((key) => addedBefore.has(key));
-  const dropOlder =
-    stream.changeTimeColumn === null
-      ? statements.dropSeenLater(parent)
-      : statements.dropOlderThanStored(parent, stream.changeTimeColumn, request);
-  dropped += await rowCount(tx, dropOlder);
-  if (request.fullCompare) {
-    await clearHashOfDrifted(tx, shape, request.accountId);
-    dropped += await rowCount(tx, drift.dropWithoutDrift(parent, request.accountId));
-  }
-  if (dropped > 0 || isRepeated) {
+  const older = await tx.execute<{ ord: number }>(
+    statements.dropOlderCopies(parent, stream.changeTimeColumn, request),
+  );
+  await tx.execute(
+    issues.dropReplaced(
+      parent,
+      older.map(({ ord }) => ord),
+    ),
+  );
+  let dropped = older.length;
+  if (request.fullCompare) await clearHashOfDrifted(tx, shape, request.accountId);
+  dropped += await rowCount(tx, statements.dropUnchanged(parent, request.accountId));
+  if (dropped > 0) {
     for (const child of children) await tx.execute(statements.dropOrphans(parent, child));
-    await tx.execute(sql.raw('analyze pg_temp.stage_issues'));
-    await tx.execute(issues.dropOrphanIssues(parent));
   }
-  await fillLifted(tx, shape, request);
   for (const child of children) {
     if (child.history !== null) await tx.execute(history.endChildStates(parent, child, request));
   }
-  // Two copies of a record in one transaction count as one insert and one unchanged record.
-  const [repeated] = isRepeated
-    ? await tx.execute<{ count: number }>(statements.countRepeated(parent, request))
-    : [];
   counts.deleted = await countTurning(tx, parent, request);
   const [written] = await tx.execute<{ staged: number; inserted: number; updated: number }>(
     statements.upsertParents(parent, request),
   );
   counts.inserted = written?.inserted ?? 0;
-  counts.updated = (written?.updated ?? 0) - (repeated?.count ?? 0) - counts.deleted;
+  counts.updated = (written?.updated ?? 0) - counts.deleted;
   counts.unchanged = dropped + (written?.staged ?? 0) - counts.inserted - counts.updated - counts.deleted;
   for (const child of children) {
     // Children with a history were already deleted by endChildStates.
@@ -187,57 +157,15 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
     }
     await tx.execute(statements.upsertChildren(parent, child, request));
   }
-  await recordCompletions(tx, shape, { ...request, stagedKeys });
+  await recordCompletions(tx, shape, { ...request, stagedKeys: keysOf(request.staged) });
   return counts;
 }
 
-/** undefined: PostgreSQL takes the staged records. They are merged only for this answer. */
-async function whyRefused(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<unknown> {
-  await tx.execute(sql`savepoint trial`);
-  try {
-    await mergeRows(tx, shape, request);
-    return undefined;
-  } catch (error) {
-    if (!isDataError(error)) throw error;
-    return error;
-  } finally {
-    await tx.execute(sql`rollback to savepoint trial`);
-  }
-}
-
-async function restage(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<void> {
-  await clearStaged(tx, shape);
-  await request.stage(request.staged);
-}
-
-/** Those of the staged records that PostgreSQL refuses for their data, each with an issue. Halving finds them. */
-async function refuseRecords(
-  tx: Queryable,
-  shape: StreamShape,
-  request: MergeRequest,
-): Promise<readonly ReadRecord[]> {
-  const { staged, refuse } = request;
-  const [first] = staged;
-  const error = await whyRefused(tx, shape, request);
-  if (error === undefined || first === undefined) return [];
-  if (staged.length === 1) {
-    await refuse(first, error);
-    return staged;
-  }
-  const middle = Math.ceil(staged.length / 2);
-  const refused: ReadRecord[] = [];
-  for (const half of [staged.slice(0, middle), staged.slice(middle)]) {
-    const ofHalf = { ...request, staged: half };
-    await restage(tx, shape, ofHalf);
-    refused.push(...(await refuseRecords(tx, shape, ofHalf)));
-  }
-  return refused;
-}
-
-/** A record that PostgreSQL refuses, for example in an index that somebody made on a column, costs itself. */
+/** A record that PostgreSQL refuses, for example in an index that somebody made on a column, costs itself. Halving finds it. */
 async function mergeStaged(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
-  const { staged } = request;
-  if (staged.length === 0) return noCounts();
+  const { staged, stage, refuse } = request;
+  const [first] = staged;
+  if (first === undefined) return noCounts();
   await tx.execute(sql`savepoint merge`);
   try {
     const counts = await mergeRows(tx, shape, request);
@@ -246,11 +174,19 @@ async function mergeStaged(tx: Queryable, shape: StreamShape, request: MergeRequ
   } catch (error) {
     if (!isDataError(error)) throw error;
     await tx.execute(sql`rollback to savepoint merge`);
+    if (staged.length === 1) {
+      await refuse(first, error);
+      return { ...noCounts(), rejected: 1 };
+    }
   }
-  const refused = new Set(await refuseRecords(tx, shape, request));
-  const others = { ...request, staged: staged.filter((one) => !refused.has(one)) };
-  await restage(tx, shape, others);
-  return { ...(await mergeRows(tx, shape, others)), rejected: refused.size };
+  const counts = noCounts();
+  const middle = Math.ceil(staged.length / 2);
+  for (const half of [staged.slice(0, middle), staged.slice(middle)]) {
+    await clearStaged(tx, shape);
+    await stage(half);
+    addCounts(counts, await mergeStaged(tx, shape, { ...request, staged: half }));
+  }
+  return counts;
 }
 
 async function mergeIssues(
@@ -258,18 +194,15 @@ async function mergeIssues(
   { parent, stream }: StreamShape,
   request: MergeRequest & { readonly deletedKeys: readonly string[] },
 ): Promise<void> {
-  const { covered, inPlace } = request;
+  const { covered } = request;
   const scope = { ...request, stream: stream.name };
   await tx.execute(issues.recordIssues(scope));
-  if (inPlace) return;
   const vanished =
     covered === null ? [] : await tx.execute<{ key: string }>(issues.readVanishedRejections(covered, scope));
   const resolvedKeys = [...request.resolvedKeys, ...vanished.map(({ key }) => key)];
   const resolved = await rowCount(tx, issues.resolveIssues(parent, { ...scope, resolvedKeys }));
-  if (resolved > 0) await tx.execute(issues.deleteResolved('keyless', scope));
-  if ((await rowCount(tx, issues.resolveUnknownFields(parent, scope))) === 0) return;
-  await tx.execute(issues.deleteResolved('unknown_field', scope));
-  await tx.execute(issues.resolveUnlisted(scope));
+  const gone = await rowCount(tx, issues.resolveUnknownFields(parent, scope));
+  if (resolved + gone > 0) await tx.execute(issues.deleteResolved(scope));
 }
 
 /**

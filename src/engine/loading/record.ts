@@ -2,7 +2,7 @@
  * A record before it is stored: its key and checksum from the received bytes; if it has to be parsed, its value and its rows.
  * Pure.
  */
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { Received } from '../../shared/received.ts';
 import type {
   AddIssue,
@@ -64,16 +64,9 @@ export function toReadRecord(
   };
 }
 
-const scratch = Buffer.allocUnsafeSlow(64 * 1024);
-
 function checksum(normalizerVersion: number, prefix: string, bytes: Buffer): string {
-  const start = scratch.write(prefix);
-  const isShort = start + bytes.length <= scratch.length;
-  if (isShort) bytes.copy(scratch, start);
-  const hashed = isShort
-    ? scratch.subarray(0, start + bytes.length)
-    : Buffer.concat([Buffer.from(prefix), bytes]);
-  return normalizerVersion.toString(16).padStart(2, '0') + hash('sha256', hashed, 'hex').slice(0, 30);
+  const digits = createHash('sha256').update(prefix).update(bytes).digest('hex');
+  return normalizerVersion.toString(16).padStart(2, '0') + digits.slice(0, 30);
 }
 
 /** 128 bits of SHA-256, in the form of a uuid. */
@@ -185,18 +178,4 @@ export function normalize(
     Object.assign(parent, { _deleted_at: isDeleted ? (parent[changeTimeColumn ?? ''] ?? 'now') : null });
   }
   return { read, parent, rows: [[parent], ...children] };
-}
-
-/** The identity of a record, which does not change when its key is repaired; null when the stream or the record has none. */
-export function identityOf(stream: StreamDefinition, record: WireRecord): string | null {
-  return toIdentity(stream.identityFields.map((field) => record[field] ?? null));
-}
-
-/** A number equals its text, because the service may send either. */
-const toComparable = (value: unknown): unknown => (typeof value === 'number' ? String(value) : value);
-
-/** `values`: those of `identityFields`. */
-function toIdentity(values: readonly unknown[]): string | null {
-  if (values.every((value) => value === null)) return null;
-  return toUuid(JSON.stringify(values.map(toComparable)));
 }

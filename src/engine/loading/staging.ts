@@ -4,7 +4,6 @@ import type { Connection, Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { ISSUE_STAGE_COLUMNS } from './batch-issues.ts';
 import { selectVanished } from './merge-sql.ts';
-import type { ReadRecord } from './record.ts';
 import { definitions, isGone, keyColumn, name, target } from '../database/sql-names.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import type { Coverage } from '../streams/stream.ts';
@@ -16,7 +15,7 @@ const ORD = { name: 'ord', type: 'bigint' };
 export async function openStaging(db: Queryable, { parent, children }: StreamShape): Promise<void> {
   const tables = [
     ...[parent, ...children].map(({ stage, columns }) => ({ stage, columns: [ORD, ...columns] })),
-    { stage: 'stage_seen', columns: [ORD, { name: 'key', type: 'text' }] },
+    { stage: 'stage_seen', columns: [{ name: 'key', type: 'text' }] },
     { stage: 'stage_issues', columns: ISSUE_STAGE_COLUMNS },
   ];
   for (const { stage, columns } of tables) {
@@ -24,16 +23,9 @@ export async function openStaging(db: Queryable, { parent, children }: StreamSha
   }
 }
 
-/** Records the keys of a batch as seen, with numbers no greater than those of its records. */
-export async function markSeen(
-  connection: Connection,
-  keys: readonly string[],
-  firstOrd: number,
-): Promise<void> {
-  await connection.query(
-    'insert into pg_temp.stage_seen select $1::bigint + ord, key from unnest($2::text[]) with ordinality as u (key, ord)',
-    [firstOrd - 1, toArrayLiteral(keys)],
-  );
+/** Records the keys of a batch as seen. */
+export async function markSeen(connection: Connection, keys: readonly string[]): Promise<void> {
+  await connection.query('insert into pg_temp.stage_seen select unnest($1::text[])', [toArrayLiteral(keys)]);
 }
 
 /** `lines`: in the format of COPY. */
@@ -41,16 +33,6 @@ export async function writeIssues(connection: Connection, lines: readonly Buffer
   if (lines.length === 0) return;
   const columns = ISSUE_STAGE_COLUMNS.map(({ name }) => `"${name}"`).join(', ');
   await connection.copy(`copy pg_temp.stage_issues (${columns}) from stdin`, lines);
-}
-
-/** These records were to be copied into the tables, and are staged now. */
-export async function markIssuesStaged(
-  connection: Connection,
-  records: readonly ReadRecord[],
-): Promise<void> {
-  await connection.query('update pg_temp.stage_issues set is_staged = true where ord = any ($1::bigint[])', [
-    toArrayLiteral(records.map(({ ord }) => ord)),
-  ]);
 }
 
 /** Removes the issues of a record that PostgreSQL has refused. */

@@ -1,7 +1,6 @@
 /** The open transaction of a load: begun by the first batch, ended by the merge of its stored batches. */
 import { addCounts, noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { WriteTime } from '../database/sql-names.ts';
-import { inPlaceShape } from '../database/table-shape.ts';
 import { recordUsers } from '../control-tables/user-lookups.ts';
 import type { Coverage } from '../streams/stream.ts';
 import type { Batches, Stored } from './batch.ts';
@@ -20,9 +19,8 @@ export interface CommitOptions {
 }
 
 export function createTransaction(options: LoadOptions, batches: Batches) {
-  const { session, accountId, inPlace } = options;
+  const { session, accountId, shape } = options;
   const { connection } = session;
-  const shape = inPlace ? inPlaceShape(options.shape) : options.shape;
   const { db } = connection;
   const committed = noCounts();
   let hasIssues = options.openIssues.areAny;
@@ -62,9 +60,7 @@ export function createTransaction(options: LoadOptions, batches: Batches) {
         covered,
         keyless,
         hasIssues,
-        resolvedIdentities: [...new Set(stored.flatMap((one) => one.resolvedIdentities))],
         resolvedKeys: [...new Set(stored.flatMap((one) => one.resolvedKeys))],
-        addedKeys: stored.flatMap((one) => one.addedKeys),
         staged,
         stage: batches.stage,
         refuse: batches.refuse,

@@ -1,6 +1,6 @@
 /**
- * Applies the privacy settings to the stored data of a stream: its records pass through the protection and the loader again,
- * which writes them in place. Data without a record is cleaned by itself: data issues, superseded states, days, the ids to
+ * Applies the privacy settings to the stored data of a stream: its records pass through the protection again, and are written
+ * in place: a row keeps its states, its run and its deletion mark. Data without a record is cleaned by itself: data issues, superseded states, days, the ids to
  * look up. Each transaction changes a bounded number of rows and records the progress, so an interrupted
  * cleaning continues after the last page of records; the rest is repeated, because a second cleaning changes nothing.
  * It runs under the stream's lock, so no other process stores rows meanwhile.
@@ -9,17 +9,27 @@ import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { type SQL, sql } from 'drizzle-orm';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { Received } from '../../shared/received.ts';
-import { readOpenIssues } from '../control-tables/issues.ts';
 import { type Cleaning, writeCleaning } from '../control-tables/stored-privacy.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
-import { keyColumn, joinColumns, name, of, partitionOf, target } from '../database/sql-names.ts';
-import { type StreamShape, tableShape } from '../database/table-shape.ts';
+import {
+  asInserted,
+  keyColumn,
+  joinColumns,
+  name,
+  of,
+  partitionOf,
+  same,
+  syncedAtOf,
+  target,
+  type WriteTime,
+} from '../database/sql-names.ts';
+import { type StreamShape, type TableShape, tableShape } from '../database/table-shape.ts';
 import { equipmentCompletions } from '../history/completions.ts';
 import { renameCounted } from '../history/days.ts';
 import { givenRows } from '../loading/drift-sql.ts';
-import { createLoad } from '../loading/load.ts';
+import { normalize, parseRecord, type PreparedRecord, toReadRecord } from '../loading/record.ts';
 import { equipmentSchedules } from '../streams/equipments.ts';
 import { followups } from '../streams/followups.ts';
 import type { Row } from '../streams/stream.ts';
@@ -34,75 +44,97 @@ const PAGE_RECORDS = 500;
 
 /** Returns the progress at the end. `begun`: where an earlier cleaning ended; its position is '' at the beginning. */
 export async function cleanStored(request: CleanRequest, begun: Cleaning): Promise<Cleaning> {
-  const { session, shape, accountId, protection, signal } = request;
+  const { session, shape, accountId, signal } = request;
   const { db } = session.connection;
   const scope = { accountId, stream: shape.stream.name };
-  const load = await createLoad({
-    session,
-    shape,
-    accountId,
-    protection,
-    // All records have a row, which keeps its run.
-    inPlace: true,
-    runId: 0,
-    fullCompare: true,
-    guard: { maxRatio: 0, allowMassDelete: false },
-    tracksSeen: false,
-    openIssues: await readOpenIssues(db, scope),
-    lifted: {},
-  });
   let state = begun;
-  /** `work` returns the number of changed rows in addition to the loaded records. */
-  async function inTransaction(work: () => Promise<number>, page?: RowPage): Promise<void> {
+  /** `work` returns the number of changed rows. */
+  async function inTransaction(work: (time: WriteTime) => Promise<number>, page?: RowPage): Promise<void> {
     if (signal.aborted) throw new SafetySyncError('interrupted', `${scope.stream}: stopped while cleaning`);
-    const before = load.committed.updated;
-    await load.begin();
-    const changed = await work();
-    await load.commit({
-      covered: null,
-      isLast: false,
-      beforeCommit: async ({ updated, rejected }) => {
-        if (rejected > 0) throw new TypeError('a stored record was rejected: its row would stay as it is');
-        state = {
-          policy: state.policy,
-          position: page?.last ?? state.position,
-          rowsSeen: state.rowsSeen + (page?.records.length ?? 0),
-          rowsChanged: state.rowsChanged + changed + updated - before,
-        };
-        await writeCleaning(db, scope, state);
-      },
+    const changed = await work(await session.begin());
+    state = {
+      policy: state.policy,
+      position: page?.last ?? state.position,
+      rowsSeen: state.rowsSeen + (page?.records.length ?? 0),
+      rowsChanged: state.rowsChanged + changed,
+    };
+    await writeCleaning(db, scope, state);
+    await session.commit({ isDurable: false });
+  }
+  await inTransaction(async () => {
+    await cleanIssues(db, request);
+    return 0;
+  });
+  for (;;) {
+    const page = await readPage(db, request, state.position ?? '');
+    if (page.records.length === 0) break;
+    const keys = page.records.map(({ key }) => key);
+    await inTransaction(async (time) => {
+      await moveRows(db, request, keys);
+      const rows = await writeInPlace(db, request, { page, time });
+      return rows + (await cleanStates(db, request, keys));
+    }, page);
+  }
+  await inTransaction(() => cleanDerived(db, request));
+  await analyze(db, shape);
+  return state;
+}
+
+/** Writes the rows of the records that the protection changes. Returns the number of records. */
+async function writeInPlace(
+  db: Queryable,
+  { shape, accountId, protection }: CleaningScope,
+  { page, time }: { readonly page: RowPage; readonly time: WriteTime },
+): Promise<number> {
+  const { stream, parent, children } = shape;
+  const prepared = page.records.flatMap(({ raw, requested }): PreparedRecord[] => {
+    const stored = raw === null ? null : (JSON.parse(raw) as unknown);
+    const kept = protection.ofRecord(stored);
+    if (kept === stored) return [];
+    const about = requested === null ? {} : { equipmentTypeId: requested };
+    const read = toReadRecord(Received.of(kept), { stream, about, secret: protection.secret });
+    const parsed = parseRecord(stream, read);
+    if (parsed.problem !== null)
+      throw new TypeError('a stored record was rejected: its row would stay as it is');
+    return [normalize(stream, read, parsed)];
+  });
+  if (prepared.length === 0) return 0;
+  // The other columns describe the response, or are set by the merge.
+  const columns = parent.columns.filter(
+    ({ name: one }) => one !== '_deleted_at' && (one.startsWith('_') || one in stream.fields),
+  );
+  const set = columns.map((column) => sql`${name(column.name)} = r.${name(column.name)}`);
+  await db.execute(sql`update ${target(parent)} t set ${sql.join(set, sql`, `)}, _synced_at = ${syncedAtOf(time)}
+    from ${givenRows(
+      columns,
+      prepared.map((one) => one.parent),
+    )} r
+    where t.account_id = ${accountId} and t.${keyColumn(parent)} = r.${keyColumn(parent)}`);
+  const keys = toArrayLiteral(prepared.map((one) => String(one.parent[parent.key[0]])));
+  for (const [at, child] of children.entries())
+    await writeChildren(db, child, {
+      accountId,
+      keys,
+      rows: prepared.flatMap((one) => one.rows[at + 1] ?? []),
     });
-  }
-  try {
-    const issues: { after: string | undefined } = { after: '' };
-    while (issues.after !== undefined) {
-      const { after } = issues;
-      await inTransaction(async () => {
-        issues.after = await cleanIssues(db, request, after);
-        return 0;
-      });
-    }
-    for (;;) {
-      const page = await readPage(db, request, state.position ?? '');
-      if (page.records.length === 0) break;
-      const keys = page.records.map(({ key }) => key);
-      await inTransaction(async () => {
-        await moveRows(db, request, keys);
-        for (const { raw, requested } of page.records) {
-          const stored = raw === null ? null : (JSON.parse(raw) as unknown);
-          if (stored === null || protection.ofRecord(stored) === stored) continue;
-          await load.add([Received.of(stored)], requested === null ? {} : { equipmentTypeId: requested });
-        }
-        return await cleanStates(db, request, keys);
-      }, page);
-    }
-    await inTransaction(() => cleanDerived(db, request));
-    await analyze(db, shape);
-    return state;
-  } catch (error) {
-    await load.abort();
-    throw error;
-  }
+  return prepared.length;
+}
+
+async function writeChildren(
+  db: Queryable,
+  child: TableShape,
+  {
+    accountId,
+    keys,
+    rows,
+  }: { readonly accountId: string; readonly keys: string; readonly rows: readonly Row[] },
+): Promise<void> {
+  const given = givenRows(child.columns, rows);
+  const names = child.columns.map((column) => column.name);
+  await db.execute(sql`delete from ${target(child)} t where t.account_id = ${accountId} and t.${keyColumn(child)} = any (${keys}::text[])
+    and not exists (select from ${given} r where ${same('r', 't', child.key)})`);
+  await db.execute(sql`insert into ${target(child)} (account_id, ${joinColumns(names)}) select distinct on (${of('r', child.key)}) ${accountId}::text, ${of('r', names)} from ${given} r
+    on conflict (account_id, ${joinColumns(child.key)}) do update set ${asInserted(names)}`);
 }
 
 interface RowPage {

@@ -4,7 +4,6 @@
  */
 import type { Queryable } from '../database/connection.ts';
 import { sql } from 'drizzle-orm';
-import type { StreamKey } from '../control-tables/control-tables.ts';
 import {
   type Cleaning,
   cleaningProgress,
@@ -12,7 +11,6 @@ import {
   type ForgottenRow,
   isSamePolicy,
   lostProtection,
-  type Lifted,
   NO_POLICY,
   type StoredPolicy,
   readAccountsPrivacy,
@@ -21,6 +19,7 @@ import {
   writeCleaning,
 } from '../control-tables/stored-privacy.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
+import { syncedAtOf } from '../database/sql-names.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { cleanStored } from './clean-stored.ts';
 import { createProtection, type Protection } from './protect.ts';
@@ -151,14 +150,6 @@ interface Applied {
   readonly protection: Protection | null;
   /** undefined: nothing changed since the last run. */
   readonly cleaned: CleanResult | undefined;
-  readonly lifted: Lifted;
-}
-
-/** Columns with values to fill in when records are read again: they were omitted, or are pseudonyms that do not apply any more. */
-function columnsToFill(before: StoredPolicy, now: StoredPolicy): string[] {
-  const stay = before.keyId === now.keyId ? now.pseudonymize : [];
-  const changed = [...before.omit, ...before.pseudonymize.filter((column) => !stay.includes(column))];
-  return [...Object.keys(before.lifted ?? {}), ...changed].filter((column) => !now.omit.includes(column));
 }
 
 /**
@@ -184,40 +175,25 @@ export async function applyPrivacy(
   const found = await readCleaning(db, scope);
   const before = found?.policy ?? NO_POLICY;
   const progress = cleaningProgress(found, policy);
-  if (progress === 'done' && isSamePolicy(before, policy))
-    return { protection, cleaned: undefined, lifted: before.lifted ?? {} };
+  if (progress === 'done' && isSamePolicy(before, policy)) return { protection, cleaned: undefined };
   const lost = lostProtection(before, policy);
   if (lost.length > 0 && !mayLift) throw lessProtection(accountId, lost);
-  const lacking = columnsToFill(before, policy);
-  const withLifted = async () => ({ ...policy, lifted: await liftedUntilNow(db, scope, lacking) });
-  let state: Cleaning = { policy: await withLifted(), position: '', rowsSeen: 0, rowsChanged: 0 };
+  let state: Cleaning = { policy, position: '', rowsSeen: 0, rowsChanged: 0 };
   if (progress !== 'done') {
     if (progress === 'under_way' && found !== undefined) state = found;
     const protects =
       protection ?? createProtection({ stream, ...NO_PRIVACY, pseudonyms: null, forgotten: [] });
     const request = { session, shape: streamShape(stream), accountId, protection: protects, signal };
     state = await cleanStored(request, state);
-    // The cleaning has moved `_synced_at` of rows that still lack these columns.
-    state = { ...state, policy: await withLifted() };
   }
-  await writeCleaning(db, scope, { ...state, position: null });
   const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
-  return {
-    protection,
-    cleaned: { rowsChanged: state.rowsChanged, hasOtherKey },
-    lifted: state.policy.lifted ?? {},
-  };
-}
-
-/** Rows with an earlier `_synced_at` than this may lack the columns. */
-async function liftedUntilNow(
-  db: Queryable,
-  { accountId, stream }: StreamKey,
-  columns: readonly string[],
-): Promise<Lifted> {
-  if (columns.length === 0) return {};
-  const [row] = await db.execute<{ time: string }>(sql`
-    select greatest(clock_timestamp(), max(complete_until))::text as time from safety_sync.stream_state
-    where account_id = ${accountId} and stream = ${stream}`);
-  return Object.fromEntries(columns.map((column) => [column, row?.time ?? 'infinity']));
+  // What is stored was never a value of the source: the next read corrects a row without a hash in place.
+  const time = await session.begin();
+  if (lost.length > 0 || hasOtherKey)
+    await db.execute(
+      sql`update ${stream.parent} set _hash = null, _synced_at = ${syncedAtOf(time)} where account_id = ${accountId}`,
+    );
+  await writeCleaning(db, scope, { ...state, position: null });
+  await session.commit({ isDurable: true });
+  return { protection, cleaned: { rowsChanged: state.rowsChanged, hasOtherKey } };
 }

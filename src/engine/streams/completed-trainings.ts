@@ -58,7 +58,6 @@ export const completedTrainingsStream: StreamDefinition = {
   children: [],
   changeTimeColumn: null,
   histories: [],
-  identityFields: ['created', 'm_user_id', 'training_id'],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
     const read = readRecord(record, { addIssue });

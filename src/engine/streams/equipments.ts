@@ -264,7 +264,6 @@ export const equipmentsStream: StreamDefinition = {
     { of: equipment, states: equipmentStates, since: null },
     { of: equipmentSchedules, states: equipmentScheduleStates, since: null },
   ],
-  identityFields: ['serialNumber', 'created'],
   takenFromRequest: (record, { equipmentTypeId = null }) =>
     ownType(record) === equipmentTypeId ? null : equipmentTypeId,
   normalizerVersion: 1,

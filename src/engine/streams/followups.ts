@@ -206,7 +206,6 @@ export const followupsStream: StreamDefinition = {
   deletedColumn: 'is_deleted_at_source',
   // Every message changes `updated_at`: if it were part of the state, each message would repeat the follow-up.
   histories: [{ of: followups, states: followupStates, since: 'updated_at' }],
-  identityFields: ['created_on', 'form_id', 'response_id', 'm_observer_id'],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
     const fields = readRecord(record, { addIssue });

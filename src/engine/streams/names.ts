@@ -103,7 +103,6 @@ export const namesStream: StreamDefinition = {
   children: [],
   changeTimeColumn: null,
   histories: [],
-  identityFields: [],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
     const fields = readName(record, { addIssue });

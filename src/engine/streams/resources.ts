@@ -76,7 +76,6 @@ export const resourcesStream: StreamDefinition = {
   children: [resourceVersions],
   changeTimeColumn: null,
   histories: [],
-  identityFields: ['created', 'sequence'],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
     const fields = readRecord(record, { addIssue });

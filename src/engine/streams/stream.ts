@@ -177,8 +177,6 @@ export interface StreamDefinition {
    */
   readonly deletedColumn?: string;
   readonly histories: readonly StateHistory[];
-  /** Wire fields that do not change during the life of a record: they recognize one that returns with a repaired key. */
-  readonly identityFields: readonly string[];
   /**
    * The value that the row takes from the request because the record does not contain it; part of the record's hash. Absent
    * or null: no value, so hashes of complete records do not change.

@@ -139,7 +139,6 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
     { of: trainingEmployeeStatus, states: trainingEmployeeStatusStates, since: 'calculated_at' },
     { of: trainingCompletions, states: trainingCompletionStates, since: 'calculated_at' },
   ],
-  identityFields: [],
   normalizerVersion: 1,
   toRows(record, context, addIssue) {
     const fields = readRecord(record, { addIssue });

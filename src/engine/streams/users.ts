@@ -106,7 +106,6 @@ export const usersStream: StreamDefinition = {
   children: [],
   changeTimeColumn: null,
   histories: [],
-  identityFields: [],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
     const read = readUser(record, { addIssue });

@@ -2,7 +2,6 @@
 import { readLedger, writeLedger } from '../control-tables/backfill-ledger.ts';
 import { countDays } from '../history/days.ts';
 import { finishRun, removeRun, updateRunCounts } from '../control-tables/runs.ts';
-import { endLifted } from '../control-tables/stored-privacy.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import { writeStreamState } from '../control-tables/stream-state.ts';
 import { readNamesState, readTypes } from '../control-tables/met-ids.ts';
@@ -154,7 +153,6 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
   const scope = { accountId, stream: stream.name };
   const { state: change = {} } = outcome;
   const covered = outcome.kind === 'read' ? outcome.covered : null;
-  const lifted = covered === null ? [] : Object.keys(run.lifted);
   const watermark = toIso(change.watermark ?? state.watermark);
   // A scheduled run without requests, or for which nothing was due, leaves no row.
   const leavesNoRow =
@@ -167,17 +165,10 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
     beforeCommit: async (total, merged, time) => {
       const { now } = time;
       await writeControlTables(run, now, writes);
-      ending = toEnding(outcome, merged.failure, [
-        merged.note,
-        await describeUnreadRows(run),
-        lifted.length > 0
-          ? `columns with another protection than before were read again: ${lifted.join(', ')}`
-          : null,
-      ]);
+      ending = toEnding(outcome, merged.failure, [merged.note, await describeUnreadRows(run)]);
       const hasSucceeded = ending.outcome === 'succeeded';
       if (outcome.kind === 'read' && outcome.repairUpToMs !== undefined)
         repaired = await countRepaired(run, time, outcome.repairUpToMs);
-      if (hasSucceeded && lifted.length > 0) await endLifted(db, scope);
       const isFresh = hasSucceeded && readsWholeStream(request);
       const partitions = isFresh ? covered?.partitions : null;
       await writeStreamState(db, scope, {
@@ -232,12 +223,11 @@ async function differenceLeft(
 
 /** reconcile: counts the changes in this transaction that the source had made before `upToMs`. */
 async function countRepaired(
-  { session, stream, accountId, runId, lifted }: Run,
+  { session, stream, accountId, runId }: Run,
   time: WriteTime,
   upToMs: number,
 ): Promise<number> {
-  // Values that a privacy setting had excluded are no missed changes.
-  if (stream.changeTimeColumn === null || Object.keys(lifted).length > 0) return 0;
+  if (stream.changeTimeColumn === null) return 0;
   const scope = { accountId, runId, ...time, upToMs };
   const { db } = session.connection;
   const { parent } = streamShape(stream);

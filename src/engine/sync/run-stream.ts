@@ -128,7 +128,7 @@ async function runInSession(
   let load: Load | undefined;
   try {
     const stream = streamNamed(request.stream, context.streams);
-    const { protection, cleaned, lifted } = await applyPrivacy(session, {
+    const { protection, cleaned } = await applyPrivacy(session, {
       stream,
       accountId,
       settings: context.privacy ?? NO_PRIVACY,
@@ -149,9 +149,8 @@ async function runInSession(
       fullCompare: request.kind === 'reconcile' || request.onlyRecord !== undefined,
       tracksSeen: !isOfSingleRecords(request) && tracksSeen(stream, request.kind, state),
       openIssues: await readOpenIssues(db, { accountId, stream: stream.name }),
-      lifted,
     });
-    const run = { ...context, accountId, runId, request, stream, meter, session, state, lifted, load };
+    const run = { ...context, accountId, runId, request, stream, meter, session, state, load };
     const end = await runSteps(run);
     await removeOld(run);
     return end;

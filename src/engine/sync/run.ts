@@ -7,7 +7,6 @@ import type { StreamState } from '../streams/state.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import type { Database } from '../database/connection.ts';
 import type { RunKey, RunTrigger } from '../control-tables/control-tables.ts';
-import type { Lifted } from '../control-tables/stored-privacy.ts';
 import type { Removed, Retention } from '../history/retention.ts';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { Load } from '../loading/load.ts';
@@ -83,8 +82,6 @@ export interface Run extends RunContext, RunKey {
   readonly session: StreamSession;
   /** As stored before the run. */
   readonly state: StreamState;
-  /** See `LoadOptions`. */
-  readonly lifted: Lifted;
   readonly load: Load;
 }
 

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { cutResponse } from '../../../src/engine/api/list-cutter.ts';
-import { identityOf, parseRecord, toReadRecord, toStorable } from '../../../src/engine/loading/record.ts';
+import { parseRecord, toReadRecord, toStorable } from '../../../src/engine/loading/record.ts';
 import { Received } from '../../../src/shared/received.ts';
 import { equipmentsStream } from '../../../src/engine/streams/equipments.ts';
 import { resourcesStream } from '../../../src/engine/streams/resources.ts';
-import type { WireRecord } from '../../../src/engine/streams/stream.ts';
 
 const source = { stream: resourcesStream, about: {} };
 const read = (text: string, of: Partial<Parameters<typeof toReadRecord>[1]> = {}) => {
@@ -94,13 +93,6 @@ describe('keys and checksums of records', () => {
       { id: 'deep' },
     ]);
   });
-
-  test('a record without any identity field has no identity', () => {
-    expect(identityOf(resourcesStream, { id: '1' })).toBeNull();
-    expect(identityOf(resourcesStream, { id: '1', created: 5 })).toBe(
-      identityOf(resourcesStream, { created: 5, title: 'x' }),
-    );
-  });
 });
 
 describe('the requested equipment type of a row', () => {
@@ -117,12 +109,4 @@ describe('the requested equipment type of a row', () => {
       expect(ofType(text, '21').hash === read(text, { stream: equipmentsStream }).hash).toBe(!isPart);
     },
   );
-});
-
-test('a record without a key is identified equally by numbers and by numbers as text', () => {
-  const identity = (text: string) => identityOf(resourcesStream, JSON.parse(text) as WireRecord);
-  expect(identity('{"created":"1772452800000","sequence":7}')).toBe(
-    identity('{"created":1772452800000,"sequence":"7"}'),
-  );
-  expect(identity('{"created":"5"}')).not.toBe(identity('{"created":6}'));
 });

@@ -1,13 +1,9 @@
-/**
- * Tens of thousands of data issues at once, as when the service renames `id`, are opened and closed in time that grows with
- * their number, and so is a first snapshot compared with its rows.
- */
+/** A first snapshot is compared with its rows in time that grows with their number. */
 import type { SQL } from 'drizzle-orm';
 import { sql } from 'drizzle-orm';
 import { beforeEach, expect, test } from 'vitest';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { countVanished, markVanished, selectVanished } from '../../src/engine/loading/merge-sql.ts';
-import * as issues from '../../src/engine/loading/issue-sql.ts';
 import { openStaging } from '../../src/engine/loading/staging.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
 import { forEachTest } from '../support/lifetime.ts';
@@ -17,7 +13,6 @@ import { openTestDatabase } from '../support/test-database.ts';
 const MANY = 2000;
 const GONE = 2;
 const NOW = '2026-11-20T10:00:00Z';
-const COVERED = { partitions: null };
 const scope = { accountId: 'default', stream: 'resources', now: NOW, syncedAt: NOW } as const;
 
 const connection = forEachTest(() => openTestDatabase());
@@ -47,51 +42,6 @@ async function explain(statement: SQL): Promise<number> {
   return row === undefined ? Infinity : rowsMet(row['QUERY PLAN'][0].Plan);
 }
 
-const stageIssues = async (kind: string, recordId: string): Promise<void> => {
-  await connection.query(`insert into pg_temp.stage_issues (ord, of_row, fingerprint, record_id, kind, problem, value, identity, times)
-    select n, false, '${kind}' || n, ${recordId}, '${kind}', 'test', '{}', 'i' || n, 1 from generate_series(1, ${MANY}) as n`);
-};
-
-test('the statements that close issues read a limited number of rows for each issue, despite the planner’s estimates for new tables', async () => {
-  await stageIssues('record_rejected', 'null');
-  await stageIssues('field_nulled', `'r' || n`);
-  await connection.query(`insert into safety.resources (account_id, id, _run_id, _synced_at, _hash, _raw)
-    select 'default', 'r' || n, 1, '${NOW}', md5(n::text)::uuid, '{}' from generate_series(1, ${MANY}) as n`);
-  await connection.query(
-    `insert into pg_temp.stage_seen select n, 'r' || n from generate_series(1, ${MANY}) as n`,
-  );
-  await connection.db.execute(issues.recordIssues(scope));
-  const parent = streamShape(streamNamed('resources')).parent;
-  const later = { ...scope, now: '2026-11-20T11:00:00Z', syncedAt: '2026-11-20T11:00:00Z' };
-  const keys = Array.from({ length: MANY }, (_, at) => `i${at + 1}`);
-  await connection.query(`update safety.resources set _synced_at = '${later.now}'`);
-  // Staged issues stay open. Later all of them vanish or come right.
-  for (const at of [scope, later]) {
-    expect(await explain(issues.readVanishedRejections(COVERED, at))).toBeLessThan(20 * MANY);
-    expect(
-      await explain(
-        issues.resolveIssues(parent, {
-          ...at,
-          runId: 1,
-          covered: COVERED,
-          deletedKeys: [],
-          resolvedKeys: keys,
-          resolvedIdentities: keys,
-        }),
-      ),
-    ).toBeLessThan(20 * MANY);
-    expect(await explain(issues.deleteResolved('keyless', at))).toBeLessThan(20 * MANY);
-  }
-  expect(
-    await connection.query(
-      `select kind, resolved_at is null as is_open, count(*)::int from safety_sync.data_issues group by 1, 2 order by 1`,
-    ),
-  ).toEqual([
-    { kind: 'field_nulled', is_open: false, count: MANY },
-    { kind: 'record_rejected', is_open: false, count: 100 },
-  ]);
-});
-
 test.each(['resources', 'equipments'] as const)(
   'the comparison of a snapshot of %s reads a limited number of rows for each key, although tables have no statistics',
   async (stream) => {
@@ -106,7 +56,7 @@ test.each(['resources', 'equipments'] as const)(
     for (const gone of [0, GONE]) {
       await connection.query('truncate pg_temp.stage_seen');
       await connection.query(
-        `insert into pg_temp.stage_seen select n, 'r' || n from generate_series(1, ${MANY - gone}) as n`,
+        `insert into pg_temp.stage_seen select 'r' || n from generate_series(1, ${MANY - gone}) as n`,
       );
       await connection.query('analyze pg_temp.stage_seen');
       const within = { ...scope, stream, runId: 2 };
@@ -126,20 +76,3 @@ test.each(['resources', 'equipments'] as const)(
     expect(row).toEqual({ gone: GONE });
   },
 );
-
-test('70,000 returning keys are resolved by one statement, although a statement cannot have so many parameters', async () => {
-  const many = Array.from({ length: 70_000 }, (_, at) => `i${at}`);
-  const { parent } = streamShape(streamNamed('resources'));
-  for (const statement of [
-    issues.resolveIssues(parent, {
-      ...scope,
-      runId: 1,
-      covered: null,
-      deletedKeys: many,
-      resolvedKeys: many,
-      resolvedIdentities: many,
-    }),
-  ]) {
-    expect((await connection.db.execute(statement)).count).toBe(0);
-  }
-});

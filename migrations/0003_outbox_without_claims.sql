@@ -1,1 +1,0 @@
-ALTER TABLE "safety_sync"."outbox" DROP COLUMN "claimed_by";
