@@ -98,5 +98,3 @@ describe('the request limit', () => {
     expect(await errorOf(sandbox, 'resources.list')).toBe('rate_limit_exceeded');
   });
 });
-
-describe('hooks', () => {});

@@ -40,9 +40,3 @@ export function withUnaskedPaging<T extends object>(
     fields: { paging: page.paging },
   };
 }
-
-/** The paging object in this reading. */
-export function shapePaging(paging: Page['paging'], { numbers }: Readings): object {
-  if (numbers === 'numbers') return paging;
-  return Object.fromEntries(Object.entries(paging).map(([name, value]) => [name, String(value)]));
-}

@@ -1,8 +1,7 @@
 import type { MethodResponse } from './method.ts';
-import { type Page, shapePaging } from './paging.ts';
 import { writeJson, writeOtherJson } from '../raw-number.ts';
 import type { Readings } from './readings.ts';
-import { extraFieldName, shapeRecord } from './shape-record.ts';
+import { EXTRA_FIELD, shapeRecord } from './shape-record.ts';
 
 /** Above this number of records a response is written in pieces. */
 const STREAM_ABOVE_RECORDS = 2000;
@@ -51,10 +50,5 @@ function* shaped(list: NonNullable<MethodResponse['list']>, readings: Readings):
   }
 }
 
-function envelopeFields(response: MethodResponse, readings: Readings): Record<string, unknown> {
-  const fields = { ...response.fields };
-  const paging = fields['paging'] as Page['paging'] | undefined;
-  if (paging !== undefined) fields['paging'] = shapePaging(paging, readings);
-  if (readings.extraFields !== false) fields[extraFieldName(readings)] = 'unknown';
-  return fields;
-}
+const envelopeFields = ({ fields }: MethodResponse, { extraFields }: Readings): Record<string, unknown> =>
+  extraFields ? { ...fields, [EXTRA_FIELD]: 'unknown' } : fields;
