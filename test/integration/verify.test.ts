@@ -1,7 +1,6 @@
 /** One record, requested again: its stored row against the source. */
 import { expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
-import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
@@ -178,29 +177,6 @@ test('a repair from a training calculation that is older than the stored one is 
   expect(await verify('training-employee-status', id)).toMatchObject({ code: 0 });
 });
 
-test('verify exits with 2 if several accounts are configured and none is selected, the stream is unknown or the id is missing', async () => {
-  const accounts = {
-    SAFETY_ACCOUNTS_FILE: await writeAccountsFile(
-      ['west', 'east'].map((name) => entryFor(name, worker.sandbox)),
-    ),
-    SAFETY_BASE_URL: '',
-    SAFETY_TOKEN: '',
-    SAFETY_EQUIPMENT_TYPES: '',
-  };
-  const several = await run(['verify', 'users', '1'], accounts);
-  expect(several).toMatchObject({ code: 2 });
-  expect(several.stderr).toContain('choose one with --account (west, east)');
-  const chosen = await run(
-    ['verify', 'resources', [...worker.sandbox.store.resources.keys()][0] ?? '', '--account', 'west'],
-    accounts,
-  );
-  expect(chosen.stdout).toMatch(
-    /^To store it now: safety-sync verify resources \S+ --repair --account west$/m,
-  );
-  worker.sandbox.requests.length = 0;
-  const mistyped = await run(['verify', 'followup', '1']);
-  expect(mistyped).toMatchObject({ code: 2 });
-  expect(mistyped.stderr).toContain('did you mean followups?');
-  expect(await run(['verify', 'users'])).toMatchObject({ code: 2 });
-  expect(worker.sandbox.requests).toEqual([]);
+test('verify exits with 3 if the service refuses the credentials', async () => {
+  expect(await run(['verify', 'resources', '1'], { SAFETY_TOKEN: 'wrong' })).toMatchObject({ code: 3 });
 });
