@@ -43,15 +43,18 @@ async function typesFor(
 }
 
 /**
- * The service has no filter by the id of a follow-up or a completion: what never changes in them selects a few. Without it the
- * list is read until the record appears. The user id of a forgotten person is not the service's.
+ * The service has no filter by the id of a follow-up or a completion: what hardly changes in them selects a few. Without it the
+ * list is read until the record appears. The training of a completion may be corrected, and the user id of a forgotten person is
+ * not the service's.
  */
 function filtersFor(kind: 'incremental' | 'newest_first', stored: WireRecord | null): readonly Params[] {
   const name = kind === 'incremental' ? 'response_id' : 'training_id';
   const number = toNumber(stored?.[name]);
   if (number === undefined) return [{}];
   const filter = { [name]: number };
-  return kind === 'incremental' ? [filter] : [{ ...filter, user_id: stored?.['m_user_id'] }, filter];
+  if (kind === 'incremental') return [filter];
+  const ofUser = { user_id: stored?.['m_user_id'] };
+  return [{ ...filter, ...ofUser }, filter, ofUser];
 }
 
 async function questionsFor(read: OneRequest, known: KnownRecord): Promise<readonly Question[]> {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { FaultPlan } from '../faults/fault-plan.ts';
 import type { Fault } from '../faults/fault.ts';
-import { type Body, respondAsGateway, transmit } from '../faults/transmit.ts';
+import { respondAsGateway, transmit } from '../faults/transmit.ts';
 import type { Random } from '../random.ts';
 import type { Hooks } from '../options.ts';
 import type { RequestLog, RequestLogEntry } from '../request-log.ts';
@@ -128,7 +128,7 @@ async function toBody(
   serving: Serving,
   parameters: Record<string, unknown> | ServiceError,
   fault: Fault | null,
-): Promise<Body> {
+): Promise<string> {
   const { context, entry } = serving;
   const isPretty = !(parameters instanceof ServiceError) && parameters['pretty'] === true;
   let object: Record<string, unknown>;
