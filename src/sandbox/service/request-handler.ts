@@ -30,8 +30,6 @@ export interface ServiceContext {
   readonly access: Access;
   readonly faults: FaultPlan;
   log: RequestLog;
-  /** Current and highest number of concurrent requests. Assigning `peak` restarts the measurement. */
-  readonly load: { inFlight: number; peak: number };
   clock: () => number;
   latencyMs: number;
   requestIds: Random;
@@ -57,9 +55,6 @@ export async function handleRequest(
   context: ServiceContext,
 ): Promise<void> {
   const startedAt = performance.now();
-  const { load } = context;
-  load.inFlight += 1;
-  load.peak = Math.max(load.peak, load.inFlight);
   const path = (request.url ?? '').split('?')[0] ?? '';
   const entry = context.log.open({
     at: context.clock(),
@@ -69,7 +64,6 @@ export async function handleRequest(
   try {
     await serve({ request, response, context, entry, startedAt });
   } finally {
-    load.inFlight -= 1;
     entry.durationMs = performance.now() - startedAt;
     if (entry.outcome === 'pending') entry.outcome = 'no-response';
     context.onRequest?.(entry);
