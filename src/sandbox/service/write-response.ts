@@ -10,7 +10,7 @@ export function toResponseObject(
   const object: Record<string, unknown> = { ok: true, ...fields };
   if (readings.extraFields) object[EXTRA_FIELD] = 'unknown';
   if (list === undefined) return object;
-  const { kind, records, shape = (record) => record } = list;
+  const { kind, records, shape = (record: object): object => record } = list;
   return { ...object, [list.name]: records.map((record) => shapeRecord(kind, shape(record), readings)) };
 }
 
