@@ -15,20 +15,12 @@ import { handleRequest, type ServiceContext } from './service/request-handler.ts
 import { createStore } from './store/sandbox-store.ts';
 
 /** `readings` and `hooks` can be changed while the sandbox runs. */
-export interface Sandbox extends Pick<
-  ServiceContext,
-  'store' | 'faults' | 'access' | 'readings' | 'hooks' | 'load'
-> {
+export interface Sandbox extends Pick<ServiceContext, 'store' | 'faults' | 'access' | 'readings' | 'hooks'> {
   /** The base URL, without `/v1`. */
   readonly url: string;
   readonly token: string;
   readonly equipmentTypes: string[];
   readonly live: LiveSource;
-  /**
-   * Offset of the service's clock in ms (negative: behind); can be changed while the sandbox runs. The Date header,
-   * `last_updated`, statuses, the request limit and the times of live changes use this clock.
-   */
-  readonly serviceClock: { aheadMs: number };
   /** Recent requests, oldest first. May be emptied by `length = 0`. */
   readonly requests: RequestLogEntry[];
   close(): Promise<void>;
@@ -42,11 +34,9 @@ export async function createSandbox({
   token = 'sandbox-token',
   host = '127.0.0.1',
   port: askedPort = 0,
-  clock: trueClock = Date.now,
+  clock = Date.now,
   ...options
 }: SandboxOptions = {}): Promise<Sandbox> {
-  const serviceClock = { aheadMs: 0 };
-  const clock = (): number => trueClock() + serviceClock.aheadMs;
   const { size, oddities = true } = options;
   const world = buildWorld({ seed, now: clock(), size: { ...defaultSize, ...size }, oddities });
   const context: ServiceContext = {
@@ -57,7 +47,6 @@ export async function createSandbox({
     access: new Access(token),
     faults: new FaultPlan(options.faults ?? {}, Random.of(seed, STREAM.faults)),
     log: createRequestLog(),
-    load: { inFlight: 0, peak: 0 },
     clock,
     latencyMs: options.latencyMs ?? 0,
     requestIds: Random.of(seed, STREAM.requestIds),
@@ -79,7 +68,6 @@ export async function createSandbox({
     token,
     equipmentTypes: [...context.store.lists.equipmenttypes.keys()],
     live,
-    serviceClock,
     requests: context.log.entries,
     close: async () => {
       live.stop();

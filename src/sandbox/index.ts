@@ -11,5 +11,4 @@ export type { Method } from './service/method.ts';
 export { listMethods } from './service/methods/lists.ts';
 export { defaultReadings, optionalFields } from './service/readings.ts';
 export type { Readings, UnaskedPaging } from './service/readings.ts';
-export { errorConditions } from './service/service-error.ts';
-export { MemoryTable, type RecordTable } from './store/record-table.ts';
+export { RecordTable } from './store/record-table.ts';

@@ -32,8 +32,8 @@ export interface SandboxOptions {
   methods?: Readonly<Record<string, Method>>;
   /** Called once per request, when its response was sent or has failed. */
   onRequest?: (entry: RequestLogEntry) => void;
-  /** Serves HTTPS with this certificate; at least TLS 1.2, unless set otherwise here. */
-  tls?: Pick<TlsOptions, 'key' | 'cert' | 'minVersion' | 'maxVersion' | 'ciphers'>;
+  /** Serves HTTPS with this certificate, TLS 1.2 at least. */
+  tls?: Pick<TlsOptions, 'key' | 'cert'>;
 }
 
 /** Hooks for tests. Set them in the options, or on `sandbox.hooks` while it runs. */

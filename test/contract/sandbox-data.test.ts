@@ -23,20 +23,6 @@ function expectBoth<T>(items: readonly T[], has: (item: T) => boolean): void {
 }
 
 describe('generated data', () => {
-  it('generated data has every optional field, present in some records and absent in others', () => {
-    const messages = followups.flatMap((followup) => followup.messages);
-    expectBoth(followups, (followup) => followup.due !== undefined);
-    expectBoth(messages, (message) => message.m_reassignee_id !== undefined);
-    expectBoth(messages, (message) => message.signature === null);
-    expectBoth(messages, (message) => typeof message.signature === 'object' && message.signature !== null);
-    expectBoth(messages, (message) => message.m_reassignee_id === null);
-    expectBoth(messages, (message) => message.note === null);
-    expectBoth(messages, (message) => message.attachments !== undefined);
-    expectBoth(messages, (message) => message.notify !== undefined);
-    expectBoth(equipment, (item) => item.clients_id !== undefined);
-    expectBoth(equipment, (item) => item.title !== undefined);
-  });
-
   it('generated data has the odd values that the specification allows', () => {
     const messages = followups.flatMap((followup) => followup.messages);
     const notes = messages.map((message) => message.note);

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Equipment } from '../../src/sandbox/index.ts';
-import { NOON, ask, askList, createTestSandbox, testRefusals, createSmallSandbox } from './sandbox-ask.ts';
+import { NOON, askList, testRefusals, createSmallSandbox } from './sandbox-ask.ts';
 import { forEachTest } from '../support/lifetime.ts';
-import { inProof } from '../support/proof.ts';
-import { CRANES, HARNESSES } from '../support/equipment-types.ts';
+import { CRANES } from '../support/equipment-types.ts';
 
 const METHOD = 'equipments.list';
 const HOUR = 3_600_000;
@@ -98,19 +97,4 @@ describe('parameters', () => {
     },
     { equipmentType_id: CRANES },
   );
-});
-
-inProof(() => {
-  it('a type with thousands of items is sent complete in a chunked response', async () => {
-    const large = await createTestSandbox({ size: { equipment: 20_000, followups: 0 } });
-    const { body, headers } = await ask(large, METHOD, { equipmentType_id: HARNESSES, service_type: 'all' });
-    expect(headers.get('transfer-encoding')).toBe('chunked');
-    expect(body['equipments']).toHaveLength(5000);
-    const pretty = await ask(large, METHOD, {
-      equipmentType_id: HARNESSES,
-      service_type: 'all',
-      pretty: true,
-    });
-    expect(pretty.body).toEqual(body);
-  });
 });

@@ -1,6 +1,5 @@
 /** The list methods beside those of the specification, as they were observed. */
 import { expect, it } from 'vitest';
-import { listMethods } from '../../src/sandbox/index.ts';
 import { ask, createSmallSandbox, createTestSandbox, errorOf } from './sandbox-ask.ts';
 import { forAllTests } from '../support/lifetime.ts';
 
@@ -113,12 +112,4 @@ it('account.info has the id and the name of the account; another seed is another
     ((await ask(one, 'account.info')).body['account'] as { id: string }).id;
   expect(await idOf(sandbox)).toMatch(/^[0-9a-f]{24}$/);
   expect(await idOf(other)).not.toBe(await idOf(sandbox));
-});
-
-it('each of them can be missing from a service', async () => {
-  sandbox.readings.notOffered = Object.keys(listMethods);
-  for (const method of Object.keys(listMethods)) {
-    expect(await errorOf(sandbox, method, { data_list_id: 701 })).toBe('api_method_not_found');
-  }
-  expect((await ask(sandbox, 'resources.list')).body['ok']).toBe(true);
 });

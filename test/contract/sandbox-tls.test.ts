@@ -56,12 +56,4 @@ describe('TLS', () => {
     expect(await offer(sandbox, 'TLSv1.2')).toBe('TLSv1.2');
     expect(await offer(sandbox, 'TLSv1.3')).toBe('TLSv1.3');
   });
-
-  it('the sandbox can be a service that offers only TLS below 1.2', async () => {
-    const sandbox = await createTestSandbox({
-      tls: { ...tls, minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
-    });
-    expect(await offer(sandbox, 'TLSv1.1')).toBe('TLSv1.1');
-    expect(await offer(sandbox, 'TLSv1.2')).toBe('refused');
-  });
 });

@@ -10,7 +10,7 @@ import { distribute, readCitus } from '../../src/warehouse/citus.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ACCOUNT, BOOKKEEPING } from '../../src/dictionary/description.ts';
 import { dictionaryOf } from '../../src/dictionary/dictionary.ts';
-import { createSandbox, MemoryTable, type Method, type Sandbox } from '../../src/sandbox/index.ts';
+import { createSandbox, RecordTable, type Method, type Sandbox } from '../../src/sandbox/index.ts';
 import { accountId, bookkeeping, safetySchema } from '../../src/engine/streams/columns.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import type { RowOf, StreamDefinition } from '../../src/engine/streams/stream.ts';
@@ -70,12 +70,12 @@ const workSitesStream: StreamDefinition = {
 
 const SIX = [...STREAMS, workSitesStream];
 
-type Sites = MemoryTable<Record<string, unknown>>;
+type Sites = RecordTable<Record<string, unknown>>;
 
 const buildSite = (id: string) => ({ id, name: `Site ${id}`, opened: NOON - 5_000 });
 
 function createSites(): Sites {
-  const sites: Sites = new MemoryTable({ keyField: 'id' });
+  const sites: Sites = new RecordTable('id');
   for (let number = 1; number <= 12; number += 1) sites.put(buildSite(`S${number}`));
   return sites;
 }

@@ -194,30 +194,6 @@ describe('equipment types', () => {
     expect(await typeOf(kept)).toEqual([{ type: `${HARNESSES}-A`, is_deleted: false }]);
   });
 
-  test('an id that occurs twice in a response, 2,100 records apart, is one row, which no later run writes', async () => {
-    await start({ settings: { equipmentTypes: [CRANES] } });
-    worker.sandbox.hooks.rewriteResponse = (_entry, response) => {
-      const [one] = response['equipments'] as Record<string, unknown>[];
-      const others = Array.from({ length: 2100 }, (_, at) => ({ ...one, id: `E${at}`, metavalues: {} }));
-      const twice = { ...one, id: 'twice', metavalues: {} };
-      return { ...response, equipments: [{ ...twice, notes: 'A' }, ...others, { ...twice, notes: 'B' }] };
-    };
-    await sync('equipments');
-    const before = await rowVersions(worker);
-    for (const round of [2, 3]) {
-      expect((await sync('equipments')).counts, `sync ${round}`).toMatchObject({
-        inserted: 0,
-        updated: 0,
-        deleted: 0,
-      });
-    }
-    expect(await rowVersions(worker)).toEqual(before);
-    expect(await worker.query(`select notes from safety.equipment where id = 'twice'`)).toEqual([
-      { notes: 'B' },
-    ]);
-    expect(await worker.query(`select * from safety.equipment_states`)).toEqual([]);
-  });
-
   test('a type that exceeds MAX_DELETE_RATIO fails the run and keeps its rows; updates and deletions of other types are stored', async () => {
     await startSynced('equipments');
     removeFirst('equipments', 16, HARNESSES);

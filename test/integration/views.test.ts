@@ -27,7 +27,6 @@ beforeAll(async () => {
   await sync();
   const { store, live } = worker.sandbox;
   live.step(120);
-  live.correct(30);
   // A category was never observed.
   for (const key of store.resources.keys()) store.resources.update(key, { category_id: '11' });
   // Deleted parents with children that stay in the tables.

@@ -23,21 +23,17 @@ export const LISTS = [
 
 /** Readings that can change between two responses without changing the meaning of records. */
 const CHANGES_OF_READING: { readonly [Name in keyof Readings]?: readonly Readings[Name][] } = {
-  identifiers: ['numbers', 'text'],
-  numbers: ['text', 'numbers'],
-  absent: ['null', 'left-out'],
   trainingPaging: ['absent', 'present'],
   bytes: ['other-each-time', 'plain'],
   followupTimes: ['seconds'],
   pastLastPage: ['empty', 'refused'],
   largestPage: [3, 20, null],
   followupOrder: ['oldest-first', 'unordered'],
-  followupTies: ['changing', 'settled'],
   lastPageWhenEmpty: [1],
   resourcesPaging: ['pages', 'none'],
   equipmentsPaging: ['pages', 'one-page', 'none'],
   unknownParameters: ['ignored'],
-  extraFields: ['dotted', false],
+  extraFields: [true, false],
   leftOut: [['equipment.equipmentType_id'], ['equipment.equipmentType_id', 'equipment.metavalues'], []],
 };
 const readings = Object.entries(CHANGES_OF_READING).flatMap(([name, values]) =>

@@ -83,7 +83,7 @@ export function createPeace(options: PeaceOptions): Peace {
       ['resources', resources.size],
       ['training-employee-status', employees.size],
     ] as const;
-    const isSent = sandbox.readings.extraFields !== false;
+    const isSent = sandbox.readings.extraFields;
     const expected = isSent
       ? sizes.filter(([stream, size]) => size > 0 && holds(stream)).map(([stream]) => stream)
       : [];

@@ -141,7 +141,6 @@ const readings: fc.Arbitrary<Partial<Readings>> = fc.record({
   pastLastPage: usually<Readings['pastLastPage']>('empty', 'refused'),
   bytes: usually<Readings['bytes']>('plain', 'other-each-time'),
   followupTimes: usually<Readings['followupTimes']>('milliseconds', 'seconds'),
-  equipmentOwnType: usually<Readings['equipmentOwnType']>('asked', 'sub-type'),
   leftOut: usually<readonly string[]>(
     [],
     ['equipment.equipmentType_id'],

@@ -262,14 +262,6 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       tests: ['test/e2e/next-release.test.ts > ends the session of a running sync'],
     },
     {
-      breaks:
-        'after the clock of the database was set back, rows are stored behind what readers of changes have read',
-      file: 'src/engine/control-tables/stream-session.ts',
-      search: 'greatest(now(), complete_until)',
-      replace: 'greatest(now(), null::timestamptz)',
-      tests: ['test/integration/reading-changes.test.ts > a reader misses no row'],
-    },
-    {
       breaks: 'a day that is over is counted again',
       file: 'src/engine/history/days.ts',
       search: 'n.counted_to + 1 else n.counted_to end',
@@ -298,7 +290,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/engine/reading/cached-list.ts',
       search: 'sentMs > stored ||',
       replace: 'sentMs !== stored ||',
-      tests: ['test/integration/training.test.ts > if last_updated moved'],
+      tests: ['test/unit/reading/training.test.ts > a reconcile does not store an older calculation'],
     },
   ],
   4: [

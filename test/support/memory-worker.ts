@@ -15,7 +15,6 @@ import type { StreamDefinition, StreamName } from '../../src/engine/streams/stre
 import { type RunEnding, toEnding } from '../../src/engine/sync/run.ts';
 import { toKnownError } from '../../src/engine/database/database-error.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
-import type { Clock } from '../../src/shared/time.ts';
 import { MemoryWarehouse } from './memory-warehouse.ts';
 import { readList } from './source-oracle.ts';
 import { clockOf, NOON, type TestTime } from './test-clock.ts';
@@ -24,13 +23,7 @@ import { createTestClient, settingsFor, SMALL_SANDBOX } from './worker.ts';
 
 export type MemoryWorkerOptions = Pick<
   TimedWorkerOptions,
-  | 'sandbox'
-  | 'settings'
-  | 'clock'
-  | 'mostRetries'
-  | 'requestTimeoutMs'
-  | 'ourClockOffMs'
-  | 'serviceClockOffMs'
+  'sandbox' | 'settings' | 'mostRetries' | 'ourClockOffMs' | 'serviceClockOffMs'
 >;
 
 export interface MemoryRequest extends Partial<ReadOptions> {
@@ -46,8 +39,6 @@ export interface MemoryWorker {
   readonly sandbox: Sandbox;
   readonly settings: SyncSettings;
   readonly time: TestTime;
-  /** Offset of the database's clock from the tests' time. */
-  readonly databaseClock: { offMs: number };
   /** By the service's clock. */
   serviceNow(): number;
   run(stream: StreamName, request?: MemoryRequest): Promise<MemoryRun>;
@@ -67,7 +58,7 @@ interface Stored {
 export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Promise<MemoryWorker> {
   const time: TestTime = { now: NOON };
   const serviceNow = () => time.now + (options.serviceClockOffMs ?? 0);
-  const clock: Clock = options.clock ?? clockOf(time, options.ourClockOffMs ?? 0);
+  const clock = clockOf(time, options.ourClockOffMs ?? 0);
   const sandbox = await createSandbox({
     seed: 7,
     clock: serviceNow,
@@ -76,10 +67,9 @@ export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Pro
   });
   const api = createTestClient(sandbox, clock, options);
   const settings = settingsFor(sandbox, options);
-  const databaseClock = { offMs: 0 };
   /** Every reading of the database's clock is later than the one before it. */
   let readings = 0;
-  const databaseNow = () => time.now + databaseClock.offMs + (readings += 1) / 1000;
+  const databaseNow = () => time.now + (readings += 1) / 1000;
   const all = new Map<StreamName, Stored>();
 
   function storedOf(name: StreamName): Stored {
@@ -181,7 +171,6 @@ export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Pro
     sandbox,
     settings,
     time,
-    databaseClock,
     serviceNow,
     run,
     stateOf: (stream) => storedOf(stream).state,
@@ -212,22 +201,15 @@ export async function expectMemoryEqualsSource(
   exceptDeleted = false,
 ): Promise<void> {
   const { method, responseKey: list, keyField, changeTimeColumn, readMode } = streamNamed(name);
-  const parameters = {
-    incremental: [{ limit: 500, status: 'all', followup_display_id: true }],
-    cached_list: [{ include_all_completions: true, limit: 1000 }],
-    newest_first: [{ limit: 1000 }],
-    snapshot: [{}],
-    people: [{}],
-    names: [],
-  };
-  const asked =
-    readMode.kind === 'snapshot' && readMode.per === 'equipment_type'
-      ? settings.equipmentTypes.map((type) => ({
-          equipmentType_id: type,
-          service_type: 'all',
-          include_null_metavalues: true,
-        }))
-      : parameters[readMode.kind];
+  const ofType = { service_type: 'all', include_null_metavalues: true };
+  const asked: object[] =
+    readMode.kind === 'incremental'
+      ? [{ limit: 500, followup_display_id: true }]
+      : readMode.kind === 'cached_list'
+        ? [{ include_all_completions: true }]
+        : name === 'equipments'
+          ? settings.equipmentTypes.map((type) => ({ equipmentType_id: type, ...ofType }))
+          : [{}];
   const changeTimeField = changeTimeColumn ?? undefined;
   const source = new Map<string, string>();
   for (const one of asked) {

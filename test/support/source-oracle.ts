@@ -254,12 +254,12 @@ interface ListQuestion {
   readonly isPlain?: boolean;
 }
 
-/** Reads all pages of a list, with a stable order and as few requests as possible. */
+/** Reads all pages of a list, in as few requests as possible. */
 async function askAll(sandbox: Sandbox, question: ListQuestion): Promise<WireObject[]> {
-  const { followupTies, largestPage } = sandbox.readings;
-  Object.assign(sandbox.readings, { followupTies: 'settled', largestPage: null });
+  const { largestPage } = sandbox.readings;
+  sandbox.readings.largestPage = null;
   return await askPages(sandbox, question).finally(() => {
-    Object.assign(sandbox.readings, { followupTies, largestPage });
+    sandbox.readings.largestPage = largestPage;
   });
 }
 

@@ -1,28 +1,21 @@
 /** Reads the body of one response as a whole, decompressed. */
 import { pipeline, type Readable } from 'node:stream';
-import { type BrotliDecompress, createBrotliDecompress, createGunzip, type Gunzip } from 'node:zlib';
+import { createGunzip, type Gunzip } from 'node:zlib';
 import { UnusableResponse } from './response-errors.ts';
 
 /** Sent as Accept-Encoding: what `createDecompressor` can undo. */
-export const ACCEPTED_ENCODINGS = 'gzip, br';
+export const ACCEPTED_ENCODINGS = 'gzip';
 
 const CHUNK_BYTES = 64 * 1024;
 const LARGEST_MIB = 256;
 const LARGEST_BYTES = LARGEST_MIB * 1024 * 1024;
 
-function createDecompressor(encoding: string): Gunzip | BrotliDecompress {
-  switch (encoding) {
-    case 'gzip':
-    case 'x-gzip':
-      return createGunzip({ chunkSize: CHUNK_BYTES });
-    case 'br':
-      return createBrotliDecompress({ chunkSize: CHUNK_BYTES });
-    default:
-      throw new UnusableResponse(
-        'response_not_json',
-        'the response has a content encoding that was not requested',
-      );
-  }
+function createDecompressor(encoding: string): Gunzip {
+  if (encoding === 'gzip') return createGunzip({ chunkSize: CHUNK_BYTES });
+  throw new UnusableResponse(
+    'response_not_json',
+    'the response has a content encoding that was not requested',
+  );
 }
 
 /** A failure of either side destroys the other; the reader of the result receives it as an error. */
@@ -36,7 +29,7 @@ function toUnusable(error: unknown): UnusableResponse | undefined {
   if (code === 'Z_BUF_ERROR') {
     return new UnusableResponse('response_cut', 'the compressed response ends in the middle');
   }
-  if (typeof code === 'string' && (code.startsWith('Z_') || code.startsWith('ERR__ERROR_FORMAT'))) {
+  if (typeof code === 'string' && code.startsWith('Z_')) {
     return new UnusableResponse('response_not_json', 'the response is not compressed as its header states');
   }
   return undefined;

@@ -69,7 +69,7 @@ export function toServerText(text: string, redact: Redact, longest: number = EXC
 const LONGEST_SHAPE = 400;
 
 /** The parameters of a request for a message; the token is none of them. */
-export function describeRequest(params: Readonly<Record<string, unknown>>): string {
+function describeRequest(params: Readonly<Record<string, unknown>>): string {
   const text = JSON.stringify(params);
   return text.length > LONGEST_SHAPE ? `${text.slice(0, LONGEST_SHAPE)}…` : text;
 }

@@ -22,36 +22,37 @@ export function readLastUpdated({ envelope }: Pick<ListPage, 'envelope'>): numbe
   return ms === undefined ? undefined : Math.floor(ms);
 }
 
-type Calculation =
-  | {
-      readonly kind: 'whole';
-      readonly first: ListPage;
-      readonly pages: readonly ListPage[];
-      readonly list: ListRead;
-    }
-  /** The first page is not of a newer list. */
-  | { readonly kind: 'unwanted'; readonly first: ListPage }
-  /** Pages of two lists. */
-  | { readonly kind: 'mixed' };
+const NOTHING_NEW = {
+  kind: 'read',
+  covered: null,
+  note: 'the training list has not changed',
+  failure: null,
+} as const;
 
+interface Calculation {
+  readonly first: ListPage;
+  readonly pages: readonly ListPage[];
+  /** undefined: the first page is not of a wanted list, and no other page was read. */
+  readonly list: ListRead | undefined;
+}
+
+/** undefined: the pages are of two lists. */
 async function readCalculation(
   service: Service,
   asked: ListAsked,
   isWanted: (first: ListPage) => boolean,
-): Promise<Calculation> {
+): Promise<Calculation | undefined> {
   const pages: ListPage[] = [];
   const steps = readList(service, asked);
-  for (;;) {
-    const next = await steps.next();
-    const [first] = pages;
-    if (next.done === true)
-      return first === undefined ? { kind: 'mixed' } : { kind: 'whole', first, pages, list: next.value };
-    const page = next.value;
-    if (first === undefined) {
-      if (!isWanted(page)) return { kind: 'unwanted', first: page };
-    } else if (readLastUpdated(page) !== readLastUpdated(first)) return { kind: 'mixed' };
-    pages.push(page);
+  let next = await steps.next();
+  for (; next.done !== true; next = await steps.next()) {
+    const [first = next.value] = pages;
+    if (readLastUpdated(next.value) !== readLastUpdated(first)) return undefined;
+    if (!isWanted(first)) return { first, pages, list: undefined };
+    pages.push(next.value);
   }
+  const [first] = pages;
+  return first && { first, pages, list: next.value };
 }
 
 export async function* readCachedList(
@@ -81,27 +82,19 @@ export async function* readCachedList(
   };
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const calculation = await readCalculation(service, asked, isWanted);
-    if (calculation.kind === 'mixed') continue;
-    const { first } = calculation;
+    if (calculation === undefined) continue;
+    const { first, pages, list } = calculation;
     const timeMs = timeOf(first);
     // A `last_updated` in the future is an error of the data: the list existed when the response was made.
     const sentMs = readLastUpdated(first) ?? Infinity;
     const calculatedAtMs = sentMs > timeMs + MOST_AHEAD_MS ? timeMs : sentMs;
     const isTold = sentMs < Infinity;
     const freshForMs = isTold ? Math.max(0, Math.min(cacheMs, cacheMs - timeMs + calculatedAtMs)) : 0;
-    if (calculation.kind === 'unwanted') {
-      if (calculatedAtMs === state.calculatedAt)
-        return {
-          kind: 'read',
-          covered: null,
-          state: { freshForMs },
-          note: 'the training list has not changed',
-          failure: null,
-        };
+    if (list === undefined) {
+      if (calculatedAtMs === state.calculatedAt) return { ...NOTHING_NEW, state: { freshForMs } };
       const reason = `last_updated went back to ${new Date(calculatedAtMs).toISOString()}: an older training list is not stored (backfill ${stream.name} stores it)`;
       return { kind: 'skipped', reason };
     }
-    const { pages, list } = calculation;
     const about = isTold ? { calculatedAtMs } : {};
     for (const page of pages) yield records(page.records, about);
     if (!list.isComplete) return { kind: 'read', covered: null, failure: incomplete(asked, list) };

@@ -20,7 +20,6 @@ export interface ListAsked extends Pick<ListRequest, 'method' | 'listKey' | 'ret
 export interface ListRead {
   /** Names of the different records. */
   readonly names: ReadonlySet<string>;
-  readonly distinct: number;
   /** Of the last page that announced one. */
   readonly total: number | undefined;
   /** As many records as the first page announced, and no later page announced fewer: a deletion moves records to pages already read. */
@@ -31,13 +30,10 @@ export interface ListRead {
 
 const KNOWN_MEMBERS: ReadonlySet<string> = new Set(['ok', 'paging', 'last_updated', 'columns']);
 
-export function incomplete(
-  { method, params }: ListAsked,
-  { total = 0, distinct }: ListRead,
-): SafetySyncError {
+export function incomplete({ method, params }: ListAsked, { total = 0, names }: ListRead): SafetySyncError {
   const why =
-    distinct < total
-      ? `${total} records were announced, ${distinct} delivered`
+    names.size < total
+      ? `${total} records were announced, ${names.size} delivered`
       : 'records came or went while its pages were read, or announced pages are missing';
   return new SafetySyncError('read_incomplete', `${method} ${JSON.stringify(params)}: ${why}`);
 }
@@ -118,7 +114,7 @@ export async function* readList(
   const isReached =
     firstTotal === undefined ? lastPage === 1 || pagesWithNews >= lastPage : names.size >= firstTotal;
   const isComplete = isReached && !hasShrunk;
-  return { names, distinct: names.size, total, isComplete, unknownMembers: [...unknown] };
+  return { names, total, isComplete, unknownMembers: [...unknown] };
 }
 
 /** A list that shifts while it is read shows all of it within a few passes; more are a service that contradicts itself. */

@@ -4,14 +4,13 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import type { ReadContext, WireRecord } from '../streams/stream.ts';
 import { recordKey } from '../streams/wire.ts';
 import { readLastUpdated, TRAINING_PARAMS } from './cached-list.ts';
-import { toFilters } from './creation-time.ts';
 import { createFollowupList } from './followup-list.ts';
 import { incomplete, isRefused, type Params, readList } from './list.ts';
 import { findName } from './names.ts';
 import { readOptionalList } from './optional-list.ts';
 import { askForPerson } from './people.ts';
 import type { KnownRecord, ReadRequest } from './read-request.ts';
-import { readMs, recordName } from './record-fields.ts';
+import { recordName } from './record-fields.ts';
 import { NO_TYPES, toPartitionRequests } from './snapshot.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
@@ -22,26 +21,9 @@ export interface FoundRecord {
   readonly about: ReadContext;
 }
 
-function toNumberParameter(value: unknown): number | undefined {
-  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
-}
-
-/**
- * Filters by values that never change in a follow-up: its form response and its creation time. The narrowest request is
- * first. Without a stored record the whole list is read until the record appears, because the service has no filter by the
- * id of a follow-up.
- */
-function followupFilters(stored: WireRecord | null): readonly Params[] {
-  const responseId = toNumberParameter(stored?.['response_id']);
-  const fromMs = Math.floor(readMs(stored?.['created_on']) ?? NaN);
-  const byResponse = responseId === undefined ? [] : [{ response_id: responseId }];
-  const byTime = Number.isNaN(fromMs) ? [] : [toFilters({ fromMs, toMs: fromMs + 1 })];
-  // First both stored values, then each alone, because one of them may be wrong.
-  const both = byResponse.flatMap((one) => byTime.map((other) => ({ ...one, ...other })));
-  // The creation time may be corrected: without the response everything is read before the record counts as gone.
-  return [...both, ...byResponse, ...byTime, ...(responseId === undefined ? [{}] : [])];
-}
+/** undefined: it is not usable as a filter. */
+const toNumber = (value: unknown): number | undefined =>
+  /^\d{1,15}$/.test(String(value)) ? Number(value) : undefined;
 
 type Question = Pick<Parameters<typeof readList>[1], 'params' | 'pageSize'> & {
   readonly about?: ReadContext;
@@ -60,14 +42,19 @@ async function typesFor(
   throw new SafetySyncError('configuration_invalid', NO_TYPES);
 }
 
-/** The narrowest first, as for follow-ups; a forgotten person is found by the training. */
-function completionFilters(stored: WireRecord | null): readonly Params[] {
-  if (stored === null) return [{}];
-  const [user, training] = [
-    { user_id: stored['m_user_id'] },
-    { training_id: toNumberParameter(stored['training_id']) },
-  ];
-  return [{ ...user, ...training }, training, user];
+/**
+ * The service has no filter by the id of a follow-up or a completion: what hardly changes in them selects a few. Without it the
+ * list is read until the record appears. The training of a completion may be corrected, and the user id of a forgotten person is
+ * not the service's.
+ */
+function filtersFor(kind: 'incremental' | 'newest_first', stored: WireRecord | null): readonly Params[] {
+  const name = kind === 'incremental' ? 'response_id' : 'training_id';
+  const number = toNumber(stored?.[name]);
+  if (number === undefined) return [{}];
+  const filter = { [name]: number };
+  if (kind === 'incremental') return [filter];
+  const ofUser = { user_id: stored?.['m_user_id'] };
+  return [{ ...filter, ...ofUser }, filter, ofUser];
 }
 
 async function questionsFor(read: OneRequest, known: KnownRecord): Promise<readonly Question[]> {
@@ -76,9 +63,10 @@ async function questionsFor(read: OneRequest, known: KnownRecord): Promise<reado
     case 'cached_list':
       return [{ params: { ...TRAINING_PARAMS, m_user_ids: [known.key] }, pageSize: readMode.pageSize }];
     case 'incremental':
-      return followupFilters(known.stored).map((params) => ({ params }));
-    case 'newest_first':
-      return completionFilters(known.stored).map((params) => ({ params, pageSize: readMode.pageSize }));
+    case 'newest_first': {
+      const { kind, pageSize } = readMode;
+      return filtersFor(kind, known.stored).map((params) => ({ params, pageSize }));
+    }
     case 'snapshot':
       return toPartitionRequests(readMode.per === 'account' ? null : await typesFor(known, read));
     default:

@@ -52,15 +52,9 @@ export async function askForPerson(
   for (const form of worked === 'user' ? FORMS.toReversed() : FORMS) {
     try {
       const params = { [form]: toParameter(form, id) };
-      const request = {
-        method: 'users.info',
-        objectKey: 'user',
-        params,
-        retries: 0,
-        meter,
-        signal,
-      };
-      const sent = await api.fetchObject(request);
+      const sent = await api.fetchObject({
+        ...{ method: 'users.info', objectKey: 'user', params, retries: 0, meter, signal },
+      });
       if (!isWireRecord(sent) || stream.personal?.nameOf(sent) === undefined) return { person: null, form };
       const person = Received.of({ ...sent, id: sent['id'] ?? id });
       return { person: recordKey(person, stream.keyField) === id ? person : null, form };
@@ -75,38 +69,11 @@ export async function askForPerson(
   return undefined;
 }
 
-interface Asked {
-  /** Ids with a response. */
-  readonly ids: string[];
-  readonly people: Received[];
-  worked: UserForm | null;
-  /** Why no more can be asked; null: nothing is in the way. */
-  failure: SafetySyncError | null;
-}
-
-async function askForPeople(
-  read: ReadRequest,
-  ids: readonly string[],
-  worked: UserForm | null,
-): Promise<Asked> {
-  const asked: Asked = { ids: [], people: [], worked, failure: null };
-  try {
-    for (const id of ids) {
-      const answer = await askForPerson(read, id, asked.worked);
-      if (answer === undefined && asked.worked === null) {
-        const message = 'users.info: the service takes neither id nor user as parameter';
-        throw new SafetySyncError('parameter_unexpected', message);
-      }
-      asked.ids.push(id);
-      asked.worked = answer?.form ?? asked.worked;
-      if (answer?.person != null) asked.people.push(answer.person);
-    }
-  } catch (error) {
-    if (!(error instanceof SafetySyncError)) throw error;
-    asked.failure = error;
-  }
-  return asked;
-}
+const takesNeither = () =>
+  new SafetySyncError(
+    'parameter_unexpected',
+    'users.info: the service takes neither id nor user as parameter',
+  );
 
 /** People whom no row has, one after the other. Returns how many are left for later runs; null: it is not offered. */
 async function* readSinglePeople(read: ReadRequest, info: MethodState | undefined): Steps<number | null> {
@@ -115,22 +82,35 @@ async function* readSinglePeople(read: ReadRequest, info: MethodState | undefine
   const most = kind === 'backfill' ? unknown.length : MOST_ASKED[isScheduled ? 'scheduled' : 'manual'];
   let worked = info?.form ?? null;
   for (let at = 0; at < Math.min(most, unknown.length); at += ASKED_AT_ONCE) {
-    const ids = unknown.slice(at, Math.min(at + ASKED_AT_ONCE, most));
-    const { failure, ...asked } = await askForPeople(read, ids, worked);
-    worked = asked.worked;
-    const isMissing = failure !== null && isNotOffered(failure.code);
-    const code = isMissing ? failure.code : null;
-    const named = asked.people.map((person) => recordKey(person, read.stream.keyField) ?? '');
+    const ids: string[] = [];
+    const people: Received[] = [];
+    let failure: SafetySyncError | undefined;
+    for (const id of unknown.slice(at, Math.min(at + ASKED_AT_ONCE, most))) {
+      try {
+        const answer = await askForPerson(read, id, worked);
+        if (answer === undefined && worked === null) throw takesNeither();
+        ids.push(id);
+        worked = answer?.form ?? worked;
+        if (answer?.person != null) people.push(answer.person);
+      } catch (error) {
+        if (!(error instanceof SafetySyncError)) throw error;
+        failure = error;
+        break;
+      }
+    }
+    const isMissing = isNotOffered(failure?.code);
+    const code = (isMissing && failure?.code) || null;
+    const named = people.map((person) => recordKey(person, read.stream.keyField) ?? '');
     yield {
-      ...records(asked.people),
+      ...records(people),
       writes: [
-        { kind: 'people_asked', ids: asked.ids, named },
+        { kind: 'people_asked', ids, named },
         { kind: 'methods', results: [{ method: 'users.info', code, form: worked }] },
       ],
     };
     yield { kind: 'commit' };
     if (isMissing) return null;
-    if (failure !== null) throw failure;
+    if (failure !== undefined) throw failure;
   }
   return Math.max(0, unknown.length - most);
 }

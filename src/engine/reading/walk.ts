@@ -48,7 +48,6 @@ interface WalkStart {
 interface WalkEnd {
   /** undefined: no request succeeded. */
   readonly first: FirstResponse | undefined;
-  readonly isComplete: boolean;
   readonly note: string | null;
 }
 
@@ -115,7 +114,6 @@ export async function* walk(
 
   const byPages = (why: string): WalkEnd => ({
     first,
-    isComplete: failures === 0,
     note: `read by page numbers, which is slower: ${list.method}, created ${describeRange(range)}, ${why}`,
   });
 
@@ -180,5 +178,5 @@ export async function* walk(
       return byPages('because its total has more than its order by creation time shows');
     }
   }
-  return { first, isComplete: failures === 0, note: null };
+  return { first, note: null };
 }

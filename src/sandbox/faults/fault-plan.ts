@@ -24,7 +24,6 @@ export class FaultPlan {
   /** Times of the accepted requests in the window of the limiter. */
   #accepted: number[] = [];
   #lockedUntil = 0;
-  #limited = 0;
 
   constructor(options: FaultOptions, random: Random) {
     this.#random = random;
@@ -34,11 +33,6 @@ export class FaultPlan {
   /** Injected faults by kind. */
   get counts(): Readonly<Record<FaultKind, number>> {
     return this.#counts;
-  }
-
-  /** Requests refused by the limiter; not part of `counts`. */
-  get limited(): number {
-    return this.#limited;
   }
 
   /** Replaces the given rates and the limiter; others remain. */
@@ -94,7 +88,6 @@ export class FaultPlan {
     }
     if (!isLocked) this.#lockedUntil = now + windowMs;
     this.#accepted = [];
-    this.#limited += 1;
     return true;
   }
 

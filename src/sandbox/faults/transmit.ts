@@ -10,26 +10,15 @@ const BAD_GATEWAY = `<html>\r
 </html>\r
 `;
 
-export type Body = string | Iterable<string>;
-
 /** Sends a response, complete or damaged by the fault. */
-export async function transmit(response: ServerResponse, body: Body, fault: Fault | null): Promise<void> {
-  if (fault?.kind === 'cut') return cut(response, toBytes(body), fault);
-  if (fault?.kind === 'slow') {
-    const bytes = toBytes(body);
-    response.setHeader('content-length', bytes.length);
-    return send(response, drip(bytes, fault));
-  }
-  if (typeof body === 'string') {
-    const bytes = toBytes(body);
-    response.setHeader('content-length', bytes.length);
-    response.end(bytes);
-  } else {
-    await send(response, body);
-  }
+export async function transmit(response: ServerResponse, body: string, fault: Fault | null): Promise<void> {
+  const bytes = Buffer.from(body);
+  if (fault?.kind === 'cut') return cut(response, bytes, fault);
+  response.setHeader('content-length', bytes.length);
+  if (fault?.kind !== 'slow') response.end(bytes);
+  // A client that disconnects ends it.
+  else await pipeline(drip(bytes, fault), response).catch(() => undefined);
 }
-
-const toBytes = (body: Body): Buffer => Buffer.from(typeof body === 'string' ? body : [...body].join(''));
 
 /** The response of a proxy, without any headers of the service. */
 export function respondAsGateway(response: ServerResponse, fault: Extract<Fault, { kind: 'nonJson' }>): void {
@@ -59,12 +48,4 @@ async function* drip(bytes: Buffer, fault: Extract<Fault, { kind: 'slow' }>): As
     const from = Math.floor((bytes.length * piece) / pieces);
     yield bytes.subarray(from, Math.floor((bytes.length * (piece + 1)) / pieces));
   }
-}
-
-/** A client that disconnects ends it. */
-async function send(
-  response: ServerResponse,
-  pieces: Iterable<string> | AsyncIterable<Buffer>,
-): Promise<void> {
-  await pipeline(pieces, response).catch(() => undefined);
 }

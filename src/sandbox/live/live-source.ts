@@ -3,7 +3,6 @@ import { STREAM, type World } from '../generate/world.ts';
 import { Random } from '../random.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
 import { changeEquipment, changeResource } from './asset-changes.ts';
-import { CORRECTIONS } from './corrections.ts';
 import { workADay } from './daily-round.ts';
 import { changeFollowup, raiseFollowup } from './followup-changes.ts';
 import type { LiveContext } from './live-context.ts';
@@ -72,10 +71,6 @@ export function createLiveSource({
     step,
     /** Simulates a day of routine work: most tasks that are due are done. */
     day: (): void => workADay(context()),
-    /** Applies this many corrections: of wrong inspections and closings, and of records by clocks that are ahead. */
-    correct(corrections: number): void {
-      for (let made = 0; made < corrections; made += 1) CORRECTIONS[made % CORRECTIONS.length]?.(context());
-    },
     /** Applies changes until `stop`, at the rate of the options. */
     start(): void {
       timer ??= setInterval(() => {

@@ -2,7 +2,7 @@ import { aPage, type Parameters, type Rules } from './method.ts';
 import type { Readings, UnaskedPaging } from './readings.ts';
 import { ServiceError } from './service-error.ts';
 
-export interface Page {
+interface Page {
   paging: { total: number; last_page: number };
   /** Start and end of its records. A page after the last one has none. */
   range: [from: number, to: number];
@@ -39,10 +39,4 @@ export function withUnaskedPaging<T extends object>(
     records: records.slice(...page.range),
     fields: { paging: page.paging },
   };
-}
-
-/** The paging object in this reading. */
-export function shapePaging(paging: Page['paging'], { numbers }: Readings): object {
-  if (numbers === 'numbers') return paging;
-  return Object.fromEntries(Object.entries(paging).map(([name, value]) => [name, String(value)]));
 }

@@ -30,29 +30,15 @@ export const defaultReadings = {
   unrenderable: [] as readonly string[],
   /** Order of ties: the direction of the list, or a shuffle that is equal for every request (`unordered`). */
   followupOrder: 'newest-first' as 'newest-first' | 'oldest-first' | 'unordered',
-  /** `changing`: each response sorts the follow-ups of one millisecond differently. */
-  followupTies: 'settled' as 'settled' | 'changing',
-  versionOrder: 'newest-first' as 'newest-first' | 'oldest-first',
-  messageOrder: 'oldest-first' as 'oldest-first' | 'newest-first',
-  /** Identifiers that are decimal text can be sent as JSON numbers. */
-  identifiers: 'text' as 'text' | 'numbers',
-  /** All other numbers of records, `last_updated` and `paging` can be sent as text. */
-  numbers: 'numbers' as 'numbers' | 'text',
   /** `other-each-time`: each response has another order of fields, and other white space and spellings of numbers. */
   bytes: 'plain' as 'plain' | 'other-each-time',
-  /** Absent optional fields can be sent as null. */
-  absent: 'left-out' as 'left-out' | 'null',
   /**
    * Fields that no record has: a name (`notes`) or a path (`followup.messages.notify`). `optionalFields` are those that the
    * specification allows to be absent.
    */
   leftOut: [] as readonly string[],
-  /** Adds an unknown field to every object; `dotted`: with dots in its name. */
-  extraFields: false as boolean | 'dotted',
-  /** Gives about every fifth record an undocumented status or type. */
-  unknownValues: false,
-  /** `include_null_metavalues`: the text or a real null. */
-  emptyMetavalue: 'NULL' as 'NULL' | null,
+  /** Adds an unknown field to every object. */
+  extraFields: false,
   unknownParameters: 'refused' as 'refused' | 'ignored',
   /** The parameter of users.info: `id` returns a user of users.list, `user` an id and a name. */
   usersInfo: 'id' as 'id' | 'user',
@@ -60,8 +46,6 @@ export const defaultReadings = {
   notOffered: [] as readonly string[],
   /** `absent`: no HTTP Date header. */
   dateHeader: 'present' as 'present' | 'absent',
-  /** `sub-type`: about every third equipment has a type of its own , with `.1` at its end, and is listed under the asked one. */
-  equipmentOwnType: 'asked' as 'asked' | 'sub-type',
 };
 
 export type Readings = typeof defaultReadings;

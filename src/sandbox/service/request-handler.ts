@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { FaultPlan } from '../faults/fault-plan.ts';
 import type { Fault } from '../faults/fault.ts';
-import { type Body, respondAsGateway, transmit } from '../faults/transmit.ts';
+import { respondAsGateway, transmit } from '../faults/transmit.ts';
 import type { Random } from '../random.ts';
 import type { Hooks } from '../options.ts';
 import type { RequestLog, RequestLogEntry } from '../request-log.ts';
@@ -30,8 +30,6 @@ export interface ServiceContext {
   readonly access: Access;
   readonly faults: FaultPlan;
   log: RequestLog;
-  /** Current and highest number of concurrent requests. Assigning `peak` restarts the measurement. */
-  readonly load: { inFlight: number; peak: number };
   clock: () => number;
   latencyMs: number;
   requestIds: Random;
@@ -57,9 +55,6 @@ export async function handleRequest(
   context: ServiceContext,
 ): Promise<void> {
   const startedAt = performance.now();
-  const { load } = context;
-  load.inFlight += 1;
-  load.peak = Math.max(load.peak, load.inFlight);
   const path = (request.url ?? '').split('?')[0] ?? '';
   const entry = context.log.open({
     at: context.clock(),
@@ -69,7 +64,6 @@ export async function handleRequest(
   try {
     await serve({ request, response, context, entry, startedAt });
   } finally {
-    load.inFlight -= 1;
     entry.durationMs = performance.now() - startedAt;
     if (entry.outcome === 'pending') entry.outcome = 'no-response';
     context.onRequest?.(entry);
@@ -128,7 +122,7 @@ async function toBody(
   serving: Serving,
   parameters: Record<string, unknown> | ServiceError,
   fault: Fault | null,
-): Promise<Body> {
+): Promise<string> {
   const { context, entry } = serving;
   const isPretty = !(parameters instanceof ServiceError) && parameters['pretty'] === true;
   let object: Record<string, unknown>;

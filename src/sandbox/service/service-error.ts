@@ -1,5 +1,5 @@
 /** "Errors": every identifier of the specification with its condition. */
-export const errorConditions = {
+const errorConditions = {
   api_method_not_found: 'the URL matches no method',
   request_method_invalid: 'the HTTP method was not GET or POST',
   request_data_invalid: 'the request has no valid JSON request object',

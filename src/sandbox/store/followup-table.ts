@@ -16,101 +16,84 @@ export interface FollowupQuery {
   updated_after?: number;
 }
 
-interface FollowupTableOptions {
-  /** Number of seeded records, oldest first. */
-  count: number;
-  /** Generates the record of an ordinal; deterministic. */
-  build: (ordinal: number) => Followup;
-  clock: () => number;
-}
-
 interface Row {
   readonly key: string;
   /** Number of the record, which never changes. If two records were created in one millisecond, the one with the higher number is newer. */
   readonly ordinal: number;
-  created: number;
-  updated: number;
-  /** Absent: the record is as it was generated. */
-  changed?: Followup;
+  readonly created: number;
+  readonly updated: number;
 }
 
-/**
- * Stores only the times of the records, and the changed ones. Other records are generated again on each read, so that a
- * million of them take some hundred megabytes, and a filter on times generates no record that it leaves out.
- */
-export class FollowupTable extends RecordTable<Followup, Row> {
-  readonly #build: (ordinal: number) => Followup;
+export class FollowupTable extends RecordTable<Followup> {
   readonly #clock: () => number;
+  readonly #rowOf = new Map<string, Row>();
   /** By creation time and ordinal, oldest first. */
   readonly #rows: Row[] = [];
   #nextOrdinal = 0;
-  #turns = 0;
 
-  constructor({ count, build, clock }: FollowupTableOptions) {
+  constructor(clock: () => number) {
     super('id');
-    this.#build = build;
     this.#clock = clock;
-    while (this.#nextOrdinal < count) {
-      const { id, created_on: created, updated_on: updated } = build(this.#nextOrdinal);
-      this.#insert({ key: id, ordinal: this.#nextOrdinal++, created, updated });
-    }
   }
 
   override delete(key: string): boolean {
-    const row = this.kept.get(key);
-    if (row !== undefined) this.#rows.splice(this.#rows.lastIndexOf(row), 1);
+    this.#removeRow(key);
     return super.delete(key);
   }
 
   page(
     query: FollowupQuery,
-    { followupBounds, followupOrder, followupTies }: Readings,
+    { followupBounds, followupOrder }: Readings,
   ): { total: number; read: (from: number, to: number) => Followup[] } {
-    const found = this.#find(query, followupBounds === 'inclusive');
-    if (followupOrder === 'unordered') found.sort((a, b) => shuffled(a) - shuffled(b));
-    const rows = followupTies === 'changing' ? this.#turnTies(found) : found;
+    const rows = this.#find(query, followupBounds === 'inclusive');
+    if (followupOrder === 'unordered') rows.sort((a, b) => shuffled(a) - shuffled(b));
     if (followupOrder === 'newest-first') rows.reverse();
     return {
       total: rows.length,
-      read: (from, to) => rows.slice(from, to).map((row) => this.read(row)),
+      read: (from, to) => rows.slice(from, to).map((row) => this.#read(row)),
     };
   }
 
   /** The number that people see; undefined for one of two records with the same id. */
   displayId({ id }: Followup): string | undefined {
-    const ordinal = this.kept.get(id)?.ordinal;
+    const ordinal = this.#rowOf.get(id)?.ordinal;
     return ordinal === undefined ? undefined : String(ordinal + 1);
   }
 
-  protected override read({ ordinal, changed }: Row): Followup {
-    return changed ?? this.#build(ordinal);
-  }
-
   /** A record without a usable `created_on` keeps its place in the list; if its key is new, the present time decides the place. */
-  protected override store(key: string, record: Followup): Row {
-    const known = this.kept.get(key);
-    if (known !== undefined) this.#rows.splice(this.#rows.lastIndexOf(known), 1);
+  protected override store(key: string, record: Followup, isVerbatim: boolean): void {
+    const known = this.#removeRow(key);
     const now = this.#clock();
-    return this.#insert({
+    const row = {
       key,
       ordinal: known?.ordinal ?? this.#nextOrdinal++,
       created: numberOr(record.created_on, known?.created ?? now),
       updated: numberOr(record.updated_on, known?.updated ?? now),
-      changed: record,
-    });
-  }
-
-  /** Prefers new records, as real changes do. */
-  protected override anyKey(random: Random): string | undefined {
-    return this.#rows[this.size - 1 - Math.floor(random.next() ** 2 * this.size)]?.key;
-  }
-
-  #insert(row: Row): Row {
+    };
     const before = this.#rows.findLastIndex(
       ({ created, ordinal }) => created < row.created || (created === row.created && ordinal < row.ordinal),
     );
     this.#rows.splice(before + 1, 0, row);
-    this.kept.set(row.key, row);
+    this.#rowOf.set(key, row);
+    super.store(key, record, isVerbatim);
+  }
+
+  /** Prefers new records, as real changes do. */
+  protected override anyKey(random: Random): string {
+    const row = this.#rows[this.size - 1 - Math.floor(random.next() ** 2 * this.size)];
+    return row?.key ?? super.anyKey(random);
+  }
+
+  #read({ key }: Row): Followup {
+    const record = this.get(key);
+    if (record === undefined) throw new Error(`no follow-up has the key ${key}`);
+    return record;
+  }
+
+  #removeRow(key: string): Row | undefined {
+    const row = this.#rowOf.get(key);
+    if (row !== undefined) this.#rows.splice(this.#rows.lastIndexOf(row), 1);
+    this.#rowOf.delete(key);
     return row;
   }
 
@@ -131,11 +114,11 @@ export class FollowupTable extends RecordTable<Followup, Row> {
       (row) =>
         isWithin(row.created, created_after, created_before) &&
         isWithin(row.updated, updated_after, updated_before) &&
-        (form_id === undefined || this.read(row).form_id === form_id) &&
-        (response_id === undefined || this.read(row).response_id === response_id) &&
-        (observer_id === undefined || isUser(this.read(row).m_observer_id, observer_id)) &&
-        (assignee_id === undefined || isUser(this.read(row).m_assignee_id, assignee_id)) &&
-        (status === 'all' || hasStatus(this.read(row))),
+        (form_id === undefined || this.#read(row).form_id === form_id) &&
+        (response_id === undefined || this.#read(row).response_id === response_id) &&
+        (observer_id === undefined || isUser(this.#read(row).m_observer_id, observer_id)) &&
+        (assignee_id === undefined || isUser(this.#read(row).m_assignee_id, assignee_id)) &&
+        (status === 'all' || hasStatus(this.#read(row))),
     );
   }
 
@@ -148,18 +131,6 @@ export class FollowupTable extends RecordTable<Followup, Row> {
       else high = middle;
     }
     return low;
-  }
-
-  /** Each call starts the records of one millisecond with a different one. */
-  #turnTies(rows: readonly Row[]): Row[] {
-    this.#turns += 1;
-    const turned: Row[] = [];
-    for (let from = 0, to = 0; from < rows.length; from = to) {
-      while (rows[to]?.created === rows[from]?.created) to += 1;
-      const first = from + (this.#turns % (to - from));
-      turned.push(...rows.slice(first, to), ...rows.slice(from, first));
-    }
-    return turned;
   }
 }
 

@@ -1,50 +1,54 @@
 import type { Random } from '../random.ts';
 import { RawNumber } from '../raw-number.ts';
 
+interface Kept<T> {
+  readonly record: T;
+  /** The status is that of the record, whatever the clock says. */
+  readonly isVerbatim: boolean;
+}
+
+interface Rules<T> {
+  /** The record as of now. */
+  current?(record: T): T;
+}
+
 /**
  * All records of one kind. The interface is that of a Map; records are immutable values that are replaced. `put` and
- * `update` accept any JSON object, so that a test can plant invalid records. `Kept`: what is stored of a record.
+ * `update` accept any JSON object, so that a test can plant invalid records.
  */
-export abstract class RecordTable<T extends object, Kept = unknown> {
-  protected readonly kept = new Map<string, Kept>();
+export class RecordTable<T extends object> {
+  readonly #kept = new Map<string, Kept<T>>();
   readonly #keyField: string;
+  readonly #rules: Rules<T>;
 
-  constructor(keyField: string) {
+  constructor(keyField: string, rules: Rules<T> = {}) {
     this.#keyField = keyField;
+    this.#rules = rules;
   }
 
-  /** The record as of now. */
-  protected abstract read(kept: Kept): T;
-
-  /** `isVerbatim`: the status is that of the record; default: as for the record with this key. */
-  protected abstract store(key: string, record: T, isVerbatim?: boolean): Kept;
-
-  /** The key of a random record; there is at least one. */
-  protected abstract anyKey(random: Random): string | undefined;
-
   get size(): number {
-    return this.kept.size;
+    return this.#kept.size;
   }
 
   has(key: string): boolean {
-    return this.kept.has(key);
+    return this.#kept.has(key);
   }
 
   get(key: string): T | undefined {
-    const kept = this.kept.get(key);
-    return kept === undefined ? undefined : this.read(kept);
+    const kept = this.#kept.get(key);
+    return kept && this.#read(kept);
   }
 
   keys(): MapIterator<string> {
-    return this.kept.keys();
+    return this.#kept.keys();
   }
 
   *values(): MapIterator<T> {
-    for (const kept of this.kept.values()) yield this.read(kept);
+    for (const [, record] of this.entries()) yield record;
   }
 
   *entries(): MapIterator<[string, T]> {
-    for (const [key, kept] of this.kept) yield [key, this.read(kept)];
+    for (const [key, kept] of this.#kept) yield [key, this.#read(kept)];
   }
 
   [Symbol.iterator](): MapIterator<[string, T]> {
@@ -53,9 +57,10 @@ export abstract class RecordTable<T extends object, Kept = unknown> {
 
   /** A random record with its key; undefined if there are no records. */
   any(random: Random): readonly [key: string, record: T] | undefined {
-    const key = this.size === 0 ? undefined : this.anyKey(random);
-    const record = key === undefined ? undefined : this.get(key);
-    return key === undefined || record === undefined ? undefined : [key, record];
+    if (this.size === 0) return undefined;
+    const key = this.anyKey(random);
+    const record = this.get(key);
+    return record && [key, record];
   }
 
   /**
@@ -73,15 +78,29 @@ export abstract class RecordTable<T extends object, Kept = unknown> {
   }
 
   /** A field that is set to `undefined` is removed. Statuses still follow the clock unless `status` is set. */
-  update(key: string, patch: object): T {
+  update(key: string, patch: object): void {
     const record = this.get(key);
     if (record === undefined) throw new Error(`update: no record has the key ${key}`);
     const fields = Object.entries({ ...record, ...patch }).filter(([, value]) => value !== undefined);
-    return this.read(this.store(key, Object.fromEntries(fields) as T, 'status' in patch ? true : undefined));
+    const isVerbatim = 'status' in patch || this.#kept.get(key)?.isVerbatim === true;
+    this.store(key, Object.fromEntries(fields) as T, isVerbatim);
   }
 
   delete(key: string): boolean {
-    return this.kept.delete(key);
+    return this.#kept.delete(key);
+  }
+
+  protected store(key: string, record: T, isVerbatim: boolean): void {
+    this.#kept.set(key, { record, isVerbatim });
+  }
+
+  /** The key of a random record; there is at least one. */
+  protected anyKey(random: Random): string {
+    return random.pick([...this.keys()]);
+  }
+
+  #read({ record, isVerbatim }: Kept<T>): T {
+    return isVerbatim ? record : (this.#rules.current?.(record) ?? record);
   }
 
   #keyOf(record: object): string {
@@ -89,43 +108,5 @@ export abstract class RecordTable<T extends object, Kept = unknown> {
     if (typeof key === 'string' || typeof key === 'number') return String(key);
     if (key instanceof RawNumber) return key.text;
     throw new TypeError(`put: ${this.#keyField} is neither a string nor a number; pass a key of its own`);
-  }
-}
-
-interface KeptRecord<T> {
-  readonly record: T;
-  readonly isVerbatim: boolean;
-}
-
-interface MemoryTableOptions<T> {
-  keyField: string;
-  /** The record as of now. */
-  current?: (record: T) => T;
-}
-
-export class MemoryTable<T extends object> extends RecordTable<T, KeptRecord<T>> {
-  readonly #current: (record: T) => T;
-
-  constructor({ keyField, current = (record) => record }: MemoryTableOptions<T>) {
-    super(keyField);
-    this.#current = current;
-  }
-
-  protected override read({ record, isVerbatim }: KeptRecord<T>): T {
-    return isVerbatim ? record : this.#current(record);
-  }
-
-  protected override store(
-    key: string,
-    record: T,
-    isVerbatim = this.kept.get(key)?.isVerbatim ?? false,
-  ): KeptRecord<T> {
-    const kept = { record, isVerbatim };
-    this.kept.set(key, kept);
-    return kept;
-  }
-
-  protected override anyKey(random: Random): string {
-    return random.pick([...this.keys()]);
   }
 }

@@ -9,7 +9,7 @@ import { Random } from '../random.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import type { CompletedTraining, Completion, Employee, Equipment, Resource, User } from '../records.ts';
 import { FollowupTable } from './followup-table.ts';
-import { MemoryTable } from './record-table.ts';
+import { RecordTable } from './record-table.ts';
 import { employeeAt, equipmentAt } from './status-rules.ts';
 import { createTrainingCache } from './training-calculation.ts';
 
@@ -18,32 +18,30 @@ export type SandboxStore = ReturnType<typeof createStore>;
 
 export function createStore(world: World, clock: () => number) {
   const { seed, size, peopleIds, now } = world;
-  const followups = new FollowupTable({ count: size.followups, build: createFollowupBuilder(world), clock });
-  const resources = new MemoryTable<Resource>({ keyField: 'id' });
+  const followups = new FollowupTable(clock);
+  const buildFollowup = createFollowupBuilder(world);
+  for (let ordinal = 0; ordinal < size.followups; ordinal += 1) followups.put(buildFollowup(ordinal));
+  const resources = new RecordTable<Resource>('id');
   for (let index = 0; index < size.resources; index += 1) resources.putLiving(buildResource(index, world));
-  const employees = new MemoryTable<Employee>({
-    keyField: 'm_user_id',
+  const employees = new RecordTable<Employee>('m_user_id', {
     current: (employee) => employeeAt(employee, clock()),
   });
-  const users = new MemoryTable<User>({ keyField: 'id' });
+  const users = new RecordTable<User>('id');
   for (const [index, id] of peopleIds.entries()) {
     users.putLiving(buildUser(id, index, { random: Random.of(seed, STREAM.users, index, 2), world }));
     if (index < size.employees)
       employees.putLiving(buildEmployee(id, Random.of(seed, STREAM.employees, index), now));
   }
-  const equipment = new MemoryTable<Equipment>({
-    keyField: 'id',
-    current: (record) => equipmentAt(record, clock()),
-  });
+  const equipment = new RecordTable<Equipment>('id', { current: (record) => equipmentAt(record, clock()) });
   for (const record of buildEquipment(world)) equipment.putLiving(record);
   const lists = Object.fromEntries(
     Object.entries(buildLists(world)).map(([name, records]) => {
-      const table = new MemoryTable<{ id: string | number }>({ keyField: 'id' });
+      const table = new RecordTable<{ id: string | number }>('id');
       for (const record of records) table.putLiving(record);
       return [name, table];
     }),
-  ) as Record<ListName, MemoryTable<{ id: string | number }>>;
-  const completedTrainings = new MemoryTable<CompletedTraining>({ keyField: 'id' });
+  ) as Record<ListName, RecordTable<{ id: string | number }>>;
+  const completedTrainings = new RecordTable<CompletedTraining>('id');
   let completions = 5_000_000;
   const addCompletion = (userId: string, completion: Pick<Completion, 'id' | 'date_number'>): void =>
     completedTrainings.putLiving(completedTraining(completion, userId, ++completions, world.accountIds));

@@ -1,4 +1,4 @@
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { type ListPage, createRequestMeter } from '../../../src/engine/api/requests.ts';
 import { respondJson, startProtocolServer, TOKEN } from './protocol-server.ts';
@@ -72,13 +72,10 @@ test('a single object is returned unchanged', async () => {
 describe('compressed responses', () => {
   const body = JSON.stringify({ ok: true, items: Array.from({ length: 5_000 }, (_, id) => ({ id })) });
 
-  test.each([
-    ['gzip', gzipSync(body)],
-    ['br', brotliCompressSync(body)],
-  ])('a response compressed with %s is read', async (encoding, bytes) => {
+  test('a response compressed with gzip is read', async () => {
     const response = await read((response) => {
-      response.writeHead(200, { 'content-encoding': encoding });
-      response.end(bytes);
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.end(gzipSync(body));
     });
     expect(response.records).toHaveLength(5_000);
     expect(response.records[4_999]?.parse()).toEqual({ id: 4_999 });

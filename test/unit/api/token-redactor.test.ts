@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeRequest, toServerText } from '../../../src/engine/api/response-errors.ts';
+import { toServerText } from '../../../src/engine/api/response-errors.ts';
 import { createRedactor } from '../../../src/shared/redact.ts';
 
 const TOKEN = 'tok/"secret"+<value>&0123456789';
@@ -25,11 +25,4 @@ test('a token is replaced before a text is cut, so that no part of it remains', 
 
 test('control characters and line breaks of a server text are removed before it is logged', () => {
   expect(toServerText('a\u001b[31m\n\r\t b\u0000\u2028c\u202ed ', redact)).toBe('a [31m b c d');
-});
-
-test('a long request is described by its beginning', () => {
-  expect(describeRequest({ limit: 500, ids: ['a'], pretty: false })).toBe(
-    '{"limit":500,"ids":["a"],"pretty":false}',
-  );
-  expect(describeRequest({ text: 'x'.repeat(500) })).toBe(`{"text":"${'x'.repeat(391)}…`);
 });

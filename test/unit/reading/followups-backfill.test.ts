@@ -7,7 +7,6 @@ import { inProof } from '../../support/proof.ts';
 import {
   failedBy,
   followups,
-  idAt,
   isEqual,
   raise,
   startWorker,
@@ -40,7 +39,6 @@ const backfill = (fromMs = -Infinity, toMs = Infinity) =>
   sync('followups', { kind: 'backfill', range: { fromMs, toMs } });
 
 const isPage = ({ params }: RequestLogEntry) => params['limit'] !== 1;
-const pagesAsked = () => worker.sandbox.requests.filter(isPage).length;
 
 /** A backfill of everything that fails at its n-th page. */
 async function backfillUntilPage(nth: number): Promise<void> {
@@ -93,15 +91,6 @@ inProof(() => {
     await sync();
     await isEqual();
   });
-
-  test('a backfill with --restart ignores earlier progress and reads everything', async () => {
-    await start();
-    await backfillUntilPage(12);
-    worker.sandbox.requests.length = 0;
-    await sync('followups', { kind: 'backfill', restart: true });
-    expect(pagesAsked()).toBeGreaterThanOrEqual(followups().size / PAGE);
-    await isEqual();
-  });
 });
 
 describe('a slice', () => {
@@ -112,23 +101,5 @@ describe('a slice', () => {
     await sync();
     await isEqual();
     expect(slices().filter(({ status }) => status !== 'done')).toEqual([]);
-  });
-});
-
-inProof(() => {
-  test('a backfill of a part of a planned slice with a hole does not prevent a sync from storing other changes', async () => {
-    await start({ mostRetries: 1 });
-    const isFailing = failedBy('range_unreadable');
-    worker.sandbox.readings.unrenderable = [byCreation()[Math.floor(followups().size * 0.1)]?.id ?? ''];
-    expect(await worker.run('followups')).toMatchObject(isFailing);
-    await backfillUntilPage(4);
-    const range = { fromMs: createdAt(0.08), toMs: createdAt(0.15) };
-    expect(await worker.run('followups', { kind: 'backfill', range })).toMatchObject(isFailing);
-    worker.time.now += MINUTE_MS;
-    touch(idAt(200));
-    expect(await worker.run('followups')).toMatchObject({ ...isFailing, counts: { updated: 1 } });
-    worker.sandbox.readings.unrenderable = [];
-    await sync();
-    await isEqual();
   });
 });

@@ -5,20 +5,15 @@ import { MINUTE_MS } from '../../../src/shared/time.ts';
 import { casesOf } from '../../support/proof.ts';
 import { SPECIMENS } from '../../support/specimens.ts';
 import {
-  failedBy,
   followups,
   idAt,
   isEqual,
   reconcile,
-  rewriteFollowups,
   startWorker,
   stored,
   sync,
   worker,
 } from '../../support/reading.ts';
-
-/** A record of every sandbox of more than two follow-ups. */
-const KEPT_BACK = '7000016';
 
 const start = (readings: Partial<Readings> = {}, size = 130) =>
   startWorker({
@@ -72,21 +67,6 @@ test.each(['empty', 'refused'] as const)(
     expect(stored().size).toBe(660);
   },
 );
-
-describe('a service that announces more records than it returns', () => {
-  test.each([20, null])(
-    'a first sync (pages of %s) with a missing record fails and stores the others, and the next sync completes it',
-    async (largestPage) => {
-      await start({ largestPage });
-      rewriteFollowups((list) => list.filter(({ id }) => id !== KEPT_BACK));
-      expect(await worker.run('followups')).toMatchObject(failedBy('read_incomplete'));
-      expect(stored().size).toBe(followups().size - 1);
-      worker.sandbox.hooks.rewriteResponse = undefined;
-      await sync();
-      await isEqual();
-    },
-  );
-});
 
 describe('reconcile', () => {
   test('a reconcile marks missing records deleted, stores changes that syncs missed, and undeletes returned records', async () => {

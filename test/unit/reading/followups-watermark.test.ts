@@ -72,22 +72,3 @@ describe.each(['present', 'absent'] as const)('with a Date header that is %s', (
     },
   );
 });
-
-test.each([-3, 3])(
-  'if the times of records are %s h off the Date header of a gateway, every change is read',
-  async (hours) => {
-    await start({ settings: { followupsOverlapMs: 0 } });
-    await sync();
-    const keys = [...followups().keys()];
-    for (let round = 0; round < 4; round += 1) {
-      worker.time.now += 2 * HOUR_MS;
-      for (const key of keys.slice(round * 5, round * 5 + 7)) {
-        const updated_on = worker.time.now + hours * HOUR_MS + round;
-        followups().update(key, { updated_on, m_assignee_id: `u${round}` });
-      }
-      await sync();
-      await isEqual();
-      expect(watermark()).toBeLessThanOrEqual(worker.serviceNow());
-    }
-  },
-);

@@ -170,7 +170,7 @@ const byPageNumbers: Reader = async (list, into) => {
   let next = await pages.next();
   for (; next.done !== true; next = await pages.next())
     for (const record of next.value.records) into.ids.add(String(record.field('id')));
-  into.isLoud = next.value.distinct < (next.value.total ?? 0);
+  into.isLoud = next.value.names.size < (next.value.total ?? 0);
 };
 
 const stream = streamNamed('followups');

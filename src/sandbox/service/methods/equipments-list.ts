@@ -20,7 +20,7 @@ export const equipmentsList: Method = {
         own === type && (service === 'all' || (isInService as unknown) === (service === 'in')),
     );
     const { records, fields } = withUnaskedPaging(matching, parameters, readings.equipmentsPaging, readings);
-    const empty = Object.fromEntries(store.metafieldIds(type).map((id) => [id, readings.emptyMetavalue]));
+    const empty = Object.fromEntries(store.metafieldIds(type).map((id) => [id, 'NULL']));
     const shape = (record: object): object => {
       const full = asked.include_null_metavalues === true ? withEmptyMetavalues(record, empty) : record;
       return asked.columns === undefined ? full : withColumns(full, asked.columns);

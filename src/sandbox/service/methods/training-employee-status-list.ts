@@ -25,7 +25,7 @@ export const trainingEmployeeStatusList: Method = {
     const { paging, range } = toPage(selected.length, asks, page, readings);
     return {
       fields: {
-        last_updated: readings.numbers === 'text' ? String(lastUpdated) : lastUpdated,
+        last_updated: lastUpdated,
         ...(readings.trainingPaging === 'present' ? { paging: { ...paging, page } } : {}),
       },
       list: {
