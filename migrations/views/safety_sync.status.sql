@@ -1,7 +1,7 @@
 -- The facts about each stream of each account. What is wrong follows from them in operate/status/problems.ts.
 drop view if exists safety_sync.status;
 create view safety_sync.status as
-select t.account_id, t.stream, t.last_success_at, t.watermark, t.calculated_at,
+select coalesce(t.account_id, b.account_id) as account_id, t.stream, t.last_success_at, t.watermark, t.calculated_at,
   -- Until then the service responds with the same training list.
   t.checked_at + t.fresh_for_ms * interval '1 millisecond' as current_until,
   t.retained_at, o.run_id as open_run_id, l.status as last_status, l.error_code as last_code,
@@ -18,7 +18,8 @@ select t.account_id, t.stream, t.last_success_at, t.watermark, t.calculated_at,
     order by m.method) as not_offered,
   case when b.blocked_until > clock_timestamp() then b.blocked_until end as blocked_until
 from safety_sync.stream_state t
-left join safety_sync.request_budget b on b.account_id = t.account_id
+-- An account whose first request was refused has no state yet.
+full join safety_sync.request_budget b on b.account_id = t.account_id
 left join lateral (
   select r.run_id from safety_sync.runs r
   where r.account_id = t.account_id and r.stream = t.stream and r.status = 'running' order by r.run_id desc limit 1

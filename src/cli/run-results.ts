@@ -92,7 +92,7 @@ export function renderResults(
 }
 
 /** A failed run: of this command, or of an earlier one by its row in `runs`. */
-export interface Failure {
+interface Failure {
   /** With its account where there are several. */
   readonly stream: string;
   readonly code: ErrorCode;

@@ -212,7 +212,7 @@ describe('a filled warehouse', () => {
   it('status shows the rows and the last failure of each stream', async () => {
     const { code, stdout } = await fixture.run(['status']);
     expect(stdout).toMatch(/^equipments +fresh +.* failed .* 60 +0 +0$/m);
-    expect(stdout).toContain('token_invalid: The service does not know this token');
+    expect(stdout).toContain('The service refuses the credentials (token_invalid).');
     expect(code).toBe(1);
   });
 

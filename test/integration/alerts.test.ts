@@ -423,12 +423,12 @@ describe('safety-sync alerts test', () => {
     const env = {
       ...byMail(),
       ALERT_EMAIL_FROM: 'Safety: east (1) <sync@example.com>',
-      ALERT_EMAIL_TO: 'On call; all <you@example.com>',
+      ALERT_EMAIL_TO: 'On call: all <you@example.com>',
     };
     expect((await test(env)).code).toBe(0);
     expect(mail.mails[0]).toMatchObject({ from: 'sync@example.com', to: ['you@example.com'] });
     expect(mail.mails[0]?.raw).toMatch(
-      /^From: "Safety: east \(1\)" <sync@example.com>\r?\nTo: "On call; all" <you@example.com>/m,
+      /^From: "Safety: east \(1\)" <sync@example.com>\r?\nTo: "On call: all" <you@example.com>/m,
     );
   });
 

@@ -6,7 +6,7 @@ import { forAllTests } from '../support/lifetime.ts';
 import { openTestDatabase } from '../support/test-database.ts';
 
 /** Not per account: the days, and which migrations were applied. */
-const SHARED_TABLES = ['safety.calendar', 'safety_sync.migrations'];
+const SHARED_TABLES = ['safety.calendar', 'safety_sync.migrations', 'safety_sync.reader_accounts'];
 
 const connection = forAllTests(() => openTestDatabase());
 
@@ -39,7 +39,11 @@ describe('tables', () => {
          and not exists (select from pg_attribute a where a.attrelid = i.indrelid and a.attname = 'account_id'
            and a.attnum = any (i.indkey::int2[])) order by 1`,
     );
-    expect(rows.map(({ name }) => name)).toEqual(['calendar_pkey', 'migrations_pkey']);
+    expect(rows.map(({ name }) => name)).toEqual([
+      'calendar_pkey',
+      'migrations_pkey',
+      'reader_accounts_pkey',
+    ]);
   });
 
   test('every foreign key has account_id on both sides, at the same position', async () => {
@@ -99,7 +103,7 @@ describe('statements', () => {
     // They read it: the age of rows, of a check, the beginning of a run. They write parameters or now().
     const readers = {
       'optional-methods.ts': 'writeOptionalMethods',
-      'request-budget.ts': 'async function replace',
+      'request-budget.ts': 'async replace(',
       'stream-state.ts': 'writeStreamState',
       'user-lookups.ts': 'export async function writePeopleAsked',
       'retention.ts': 'await session.begin()',

@@ -17,7 +17,7 @@ import { type ParsedRecord, type ReadRecord, toUuid } from './record.ts';
 /** The columns of a stored issue that its record determines. */
 const RECORD_COLUMNS = ['fingerprint', 'record_id', 'field', 'kind', 'problem', 'value', 'context'] as const;
 
-export interface StagedIssue extends Readonly<Pick<IssueRow, (typeof RECORD_COLUMNS)[number]>> {
+interface StagedIssue extends Readonly<Pick<IssueRow, (typeof RECORD_COLUMNS)[number]>> {
   /** Number of the record in this run. */
   readonly ord: number;
   /** The issue is about a record that is stored as a row; false: the record as a whole was rejected. */
@@ -37,7 +37,7 @@ export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
  * A problem has one fingerprint: per record and field. An unknown field is one problem however many records have it, because
  * a new field of the service appears in all of them at once.
  */
-export const fingerprintOf = (
+const fingerprintOf = (
   { kind, field }: { readonly kind: IssueKind; readonly field: string | null },
   key: string | null,
 ): string => toUuid(JSON.stringify([kind, kind === 'unknown_field' ? null : key, field]));

@@ -187,7 +187,7 @@ export function describeProblems(problems: readonly Problem[]): Described[] {
     const [one] = alike;
     const { kind, code, detail, quote, note, tokenSource } = one;
     const what = WORDS[kind].is(alike.map(({ subject }) => subject));
-    if (kind === 'differs') return { problem: one, what, text: detail ?? '' };
+    if (kind === 'differs' || kind === 'request_limit') return { problem: one, what, text: detail ?? '' };
     const advice = one.advice ?? adviceAbout(kind, code, tokenSource === null ? [] : [tokenSource]);
     const reasons = [code, quote].flatMap((text) => text ?? []).map(withoutStop);
     const because = reasons.length === 0 ? '' : ` (${reasons.join(': ')})`;

@@ -242,7 +242,7 @@ export function accountProblems(state: AccountProblems): Problem[] {
           add({
             kind: 'request_limit',
             level: 'note',
-            note: `It waits until ${formatTime(blockedUntilMs)}.`,
+            detail: `Waiting for the request limit until ${formatTime(blockedUntilMs)}.`,
           }),
         ]),
   ];

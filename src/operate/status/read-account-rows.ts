@@ -28,7 +28,7 @@ export interface IssueGroup {
 
 export type AccountRows = Awaited<ReturnType<typeof readAccountRows>>;
 
-export async function readIssueGroups(db: Queryable, accountId: string): Promise<IssueGroup[]> {
+async function readIssueGroups(db: Queryable, accountId: string): Promise<IssueGroup[]> {
   const rows = await db.execute<Omit<IssueGroup, 'firstSeenMs'> & { first_seen_at: string }>(sql`
     select stream, kind, field, count(*)::int as count, min(problem) as problem, min(first_seen_at) as first_seen_at
     from safety_sync.data_issues where account_id = ${accountId} and resolved_at is null

@@ -6,7 +6,10 @@ const refused = (code: string, severity = 'FATAL') =>
   new Error('Failed query', { cause: Object.assign(new Error('no'), { code, severity }) });
 
 it.each([
-  ['53300', /^PostgreSQL has no connection left: a worker takes up to 3, and one for each run under way/],
+  [
+    '53300',
+    /^PostgreSQL has no connection left: a worker takes up to 3, and one for each of at most 20 runs under way/,
+  ],
   [
     '28000',
     /^PostgreSQL does not let this user log in from here: see alter role … login, and pg_hba\.conf\.$/,
