@@ -182,7 +182,9 @@ describe('accounts rename', () => {
         `"roles":[{"role":"${role}","accounts":["south"]}],"problems":[]`,
       );
       expect((await run(['accounts', 'remove', 'south', '--yes'])).code).toBe(0);
-      expect((await run(['access', '--json'])).stdout).toContain(`"roles":[{"role":"${role}","accounts":[]}]`);
+      expect((await run(['access', '--json'])).stdout).toContain(
+        `"roles":[{"role":"${role}","accounts":[]}]`,
+      );
     });
   });
 });
