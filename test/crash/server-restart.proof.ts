@@ -54,7 +54,10 @@ test('a run that loses its server is closed as failed and keeps its stored rows,
   const cutOff = await worker.run('followups');
   worker.sandbox.hooks.beforeResponse = undefined;
   expect(cutOff).toMatchObject({ outcome: 'failed', error: { code: 'lock_lost' } });
-  expect(await runsOf(worker, 'followups')).toMatchObject([{ status: 'failed', error_code: 'lock_lost' }]);
+  // PostgreSQL refuses connections until it has recovered.
+  await expect
+    .poll(() => runsOf(worker, 'followups').catch(() => []), { timeout: 30_000 })
+    .toMatchObject([{ status: 'failed', error_code: 'lock_lost' }]);
   expect((await stateOf(worker, 'followups')).watermark).toBeNull();
   expect(await storedRows()).toBeGreaterThan(0);
 

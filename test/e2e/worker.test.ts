@@ -158,8 +158,10 @@ describe.concurrent('start', () => {
       // Health is polled during the run, so it may lag behind the log.
       await expect
         .poll(() => reasonsOf(url))
-        .toEqual([expect.stringMatching(/^the database is unreachable: PostgreSQL: /)]);
-      expect(await (await fetch(url)).text()).toContain('The database is unreachable.');
+        .toEqual([
+          expect.stringMatching(/^The database is unreachable \(database_unreachable: PostgreSQL: /),
+        ]);
+      expect(await (await fetch(url)).text()).toContain('The database is unreachable');
       expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_database_up\{[^}]*\} 0$/m);
       await setDatabase(fixture, true);
       await worker.untilStderr(/the database is back after/);

@@ -208,6 +208,7 @@ export function describeStream({
         expect(await issuesOf(worker, name)).toMatchObject([{ is_open: true, occurrences: 2 }]);
 
         records.put(whole, 'late-key');
+        await specimen.beforeRun(worker);
         expectSuccess(await worker.run(name, { kind: 'reconcile', force: true }));
         expect(await issuesOf(worker, name)).toMatchObject([{ is_open: false, occurrences: 2 }]);
         await isEqual(worker);
