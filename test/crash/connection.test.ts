@@ -17,8 +17,7 @@ const ANSWER_MS = 5_000;
 const admin = forEachTest(() => openTestDatabase());
 
 async function openSession(): Promise<{ session: Connection; pid: number }> {
-  // Where the driver loses a statement with its connection, the silence ends it.
-  const session = connectForTest(admin.url, { isSession: true, silentMs: 1_000 });
+  const session = connectForTest(admin.url, { isSession: true });
   const [row] = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
   return { session, pid: row?.pid ?? 0 };
 }

@@ -135,7 +135,12 @@ export function openConnection(options: ConnectionOptions): Connection {
     onnotice: () => undefined,
     onclose: () => {
       isLost = isSession;
-      if (isLost) endCopies(broken());
+      if (!isLost) return;
+      endCopies(broken());
+      // The driver loses a statement that it gets while the connection ends.
+      setImmediate(() => {
+        for (const query of open.keys()) query.reject(broken());
+      });
     },
     connection: {
       application_name: applicationName,
@@ -179,6 +184,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       statement.reject?.(error);
       reject(error);
     };
+    if (isLost) setImmediate(() => query.reject(broken()));
   });
 
   async function sendCopy(text: string, chunks: Iterable<string | Buffer>): Promise<void> {
