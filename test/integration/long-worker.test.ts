@@ -120,7 +120,8 @@ inProof(() => {
           .toEqual([expect.stringMatching(/^✗ The database is unreachable \(database_unreachable\)/)]);
         await worker.query(mend.replace('ROLE', role));
         await expect.poll(() => ready(page), PATIENCE).toEqual([]);
-        await expect.poll(() => hook.texts, PATIENCE).toHaveLength(2);
+        // At least once.
+        await expect.poll(() => hook.texts.at(-1), PATIENCE).toMatch(/^✓/);
       }
     });
   });
