@@ -120,7 +120,7 @@ export const ALERT_WORDS: Readonly<Record<AlertEvent, AlertWords>> = {
     is: (subjects) => `the service sends new fields: ${fields(subjects)}`,
     over: (subjects) => `the service no longer sends ${fields(subjects)}`,
     advice:
-      'No value is lost, _raw keeps it; safety-sync data-issues shows it. A column for it needs another version of safety-sync.',
+      '_raw keeps its values, but of people; safety-sync data-issues shows it. A column for it needs another version of safety-sync.',
   },
   report_failed: {
     when: 'the [report](#the-report) could not be made, written or sent',
