@@ -189,7 +189,8 @@ test('a reader gets rows of a first load before the load has ended', async () =>
       hooks: {
         beforeResponse: async () => {
           requests += 1;
-          if (requests === 4) await last.opened;
+          // The changes since its beginning, after all records were committed.
+          if (requests === 5) await last.opened;
         },
       },
     },

@@ -295,7 +295,7 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
           /^A reconcile of follow-ups stored what earlier syncs had missed: 3 changes/,
         ) as string,
         expect.stringMatching(/^The service sends new fields: severity\?\?here\? of follow-ups/) as string,
-        'The service accepts no requests for a while, because its limit was reached. It waits until 2026-03-02 12:01:00Z.',
+        'Waiting for the request limit until 2026-03-02 12:01:00Z.',
       ],
     },
   ],
