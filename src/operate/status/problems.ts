@@ -206,8 +206,10 @@ function streamProblems(one: StreamStatus, state: AccountProblems, isStopped: bo
   if (failingWith !== undefined && !isStopped) {
     const kind = failingWith === 'delete_guard' ? 'delete_guard' : 'stream_failing';
     const note = tryNow(one, nowMs);
+    // A database that lets no run in is a problem of its own; where it does again, the next run decides.
+    const isUndecided = isRunning || failingWith === 'database_unreachable';
     add({
-      ...{ kind, level: 'warning', isFailure: true, code: failingWith, isUndecided: isRunning },
+      ...{ kind, level: 'warning', isFailure: true, code: failingWith, isUndecided },
       ...{ note, sinceMs: one.failingSinceMs, quote: one.failedMessage },
     });
   } else if (failedReconcile !== null && failingWith === undefined) {
