@@ -9,7 +9,6 @@ import {
   evenRateOf,
   rateOf,
 } from './engine/api/request-budget.ts';
-import { logRequest } from './engine/api/requests.ts';
 import { type AccountConfig, offReasonsOf, requestsPerMinuteOf } from './config/account-config.ts';
 import { createUrlReader } from './config/database-url.ts';
 import type { ApiConfig, Config } from './config/load-config.ts';
@@ -29,7 +28,6 @@ import type { MigrateOptions } from './warehouse/migrate.ts';
 import { openWarehouse } from './warehouse/open-warehouse.ts';
 import { acquireEmbeddedServer, type EmbeddedServer } from './embedded/server.ts';
 import { writeRecordUrls, writeReportingTimezones } from './warehouse/view-settings.ts';
-import { statementLog } from './engine/database/watch-statements.ts';
 import { VERSION } from './version.ts';
 
 export const EMBEDDED_DATA_DIR = '.data/postgres';
@@ -58,8 +56,6 @@ interface BuildApiClientOptions {
   /** The budget that the account's processes share; null: none can be read, so requests start at an even rate. */
   readonly store: BudgetStore | null;
   readonly clock?: Clock;
-  /** The outage of the service is known, so retries are logged at debug level. */
-  readonly isAway?: () => boolean;
   /** Refuses requests to a service that the account does not belong to. */
   readonly admit?: (method: string) => Promise<void>;
   /** Adds secrets that were read later, for example a new token. */
@@ -69,7 +65,7 @@ interface BuildApiClientOptions {
 export function buildApiClient(
   { service }: AccountConfig,
   settings: ApiConfig,
-  { log, store, clock = systemClock, isAway, admit, addSecrets }: BuildApiClientOptions,
+  { log, store, clock = systemClock, admit, addSecrets }: BuildApiClientOptions,
 ): ApiClient {
   if (service === undefined) {
     throw new SafetySyncError('configuration_invalid', 'SAFETY_BASE_URL and SAFETY_TOKEN are not set');
@@ -100,15 +96,12 @@ export function buildApiClient(
     },
     clock,
     userAgent: `safety-sync/${VERSION}`,
-    // Registered at debug level only, because describing a request takes time.
-    ...(log.isLevelEnabled('debug') ? { onRequest: (event) => logRequest(log, event) } : {}),
-    onRetry: (event) => {
-      const { method, attempt, error } = event;
-      log[isAway?.() === true ? 'debug' : 'warn'](
+    onRequest: (request) => log.debug(request, `request ${request.method}`),
+    onRetry: ({ method, attempt, error }) =>
+      log.warn(
         { method, attempt, error_code: error.code, request_id: error.requestId },
         `${error.message}; retrying`,
-      );
-    },
+      ),
   });
 }
 
@@ -140,7 +133,6 @@ export async function createApp(options: CreateAppOptions) {
         });
   const warehouse = openWarehouse(url, {
     readUrl,
-    onStatement: statementLog(log),
     warn: (message) => {
       log.warn(message);
       migrationWaits = message;
@@ -179,8 +171,6 @@ export async function createApp(options: CreateAppOptions) {
       /** Adds the account to each line when there are several. */
       log: ownLog,
       source,
-      /** Set while a worker has logged an outage of the service. */
-      isAway: false,
       /** Streams with a schedule. */
       scheduled,
       /** Why the other streams have no schedule. */
@@ -194,7 +184,6 @@ export async function createApp(options: CreateAppOptions) {
           log: ownLog,
           store: createBudgetStore(db, accountId),
           clock,
-          isAway: () => made.isAway,
           admit: async (method) => {
             if (method !== IDENTITY_METHOD) await source.assertSame();
           },
@@ -222,7 +211,7 @@ export async function createApp(options: CreateAppOptions) {
         clock,
         owner,
         signal,
-        events: { onStatement: statementLog(ownLog), ...events },
+        events,
       }),
     };
     return made;

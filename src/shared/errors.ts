@@ -39,8 +39,6 @@ interface SafetySyncErrorOptions {
   readonly requestId?: string | undefined;
   /** The delay that the other side requested, in ms. */
   readonly retryAfterMs?: number | undefined;
-  /** The time since the first of the failed attempts, in ms. */
-  readonly repeatedForMs?: number | undefined;
 }
 
 /** The one error class: `code` names the error, `recovery` determines the next step. */
@@ -53,7 +51,6 @@ export class SafetySyncError extends Error {
   tokenSource: TokenSource | undefined;
   readonly requestId: string | undefined;
   readonly retryAfterMs: number | undefined;
-  readonly repeatedForMs: number | undefined;
 
   constructor(code: ErrorCode, message: string, options: SafetySyncErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -62,7 +59,6 @@ export class SafetySyncError extends Error {
     this.#advice = options.advice;
     this.requestId = options.requestId;
     this.retryAfterMs = options.retryAfterMs;
-    this.repeatedForMs = options.repeatedForMs;
   }
 
   get advice(): string {

@@ -11,10 +11,6 @@ export function markFailed(span: Span, code: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message: code });
 }
 
-/** Begins a span that the caller ends. */
-export const startSpan = (name: string, attributes: Attributes): Span =>
-  trace.getTracer('safety-sync').startSpan(name, { attributes });
-
 /** Runs the work inside of a span; spans that it creates become children. A rejection is recorded and passed on. */
 export async function withSpan<T>(
   name: string,

@@ -3,7 +3,6 @@ import { READ_ONLY_ADVICE } from '../engine/database/database-error.ts';
 import { openConnection } from '../engine/database/connection.ts';
 import { migrateDatabase, type MigrateOptions } from './migrate.ts';
 import { assertMigrated } from '../engine/database/migration-status.ts';
-import type { OnStatement } from '../engine/database/watch-statements.ts';
 
 /** In addition to the sessions of runs, each with a connection of its own. */
 const MAX_CONNECTIONS = 3;
@@ -11,23 +10,18 @@ const MAX_CONNECTIONS = 3;
 interface OpenWarehouseOptions {
   /** Returns the current URL, because its password may change; default: the URL stays. */
   readonly readUrl?: (() => string) | undefined;
-  readonly onStatement?: OnStatement | undefined;
   /** Receives the warnings of a migration. */
   readonly warn?: MigrateOptions['warn'];
   /** After this signal long statements are cancelled. */
   readonly signal?: AbortSignal | undefined;
 }
 
-export function openWarehouse(
-  url: string,
-  { readUrl, onStatement, warn, signal }: OpenWarehouseOptions = {},
-) {
+export function openWarehouse(url: string, { readUrl, warn, signal }: OpenWarehouseOptions = {}) {
   const currentUrl = readUrl ?? (() => url);
   const connection = openConnection({
     url: currentUrl,
     applicationName: 'safety-sync',
     max: MAX_CONNECTIONS,
-    onStatement,
     signal,
   });
   return {

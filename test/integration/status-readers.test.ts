@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { closeAllDeadRuns, markDeadRuns } from '../../src/engine/control-tables/dead-runs.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
-import { readLastRuns, readRuns } from '../../src/engine/control-tables/runs.ts';
-import { describeHolder } from '../../src/engine/control-tables/lock-holders.ts';
+import { describeOpenRun, readLastRuns, readRuns } from '../../src/engine/control-tables/runs.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
@@ -84,8 +83,8 @@ describe('a failure behind a run that decides nothing', () => {
     };
     const failure = /^Documents fail \(server_error\)\. The service failed by itself/m;
     expect(await read()).toMatch(failure);
-    await insertOpenRun('resources');
-    await openFreeStream(worker.databaseUrl, 'resources');
+    const { backendPid } = await openFreeStream(worker.databaseUrl, 'resources');
+    await insertOpenRun('resources', backendPid);
     const said = await read();
     expect(said).toMatch(/^resources +fresh .* running for/m);
     expect(said).toMatch(failure);
@@ -108,16 +107,16 @@ describe('a failure behind a run that decides nothing', () => {
 });
 
 describe('a run whose worker died', () => {
-  it('an open run whose stream is not locked is shown as failed with worker_died', async () => {
+  it('an open run without a session is shown as failed with worker_died', async () => {
     await insertOpenRun('followups');
     const died = ['failed', 'worker_died'];
     expect(await lastRuns('followups')).toEqual({ status: died, facts: died });
   });
 
-  it('an open run is closed if its stream is not locked, and stays running if it is', async () => {
+  it('an open run is closed if its session has ended, and stays running if it has not', async () => {
     await insertOpenRun('followups');
-    await insertOpenRun('resources');
-    await openFreeStream(worker.databaseUrl, 'resources');
+    const { backendPid } = await openFreeStream(worker.databaseUrl, 'resources');
+    await insertOpenRun('resources', backendPid);
     const running = ['running', null];
     expect(await lastRuns('resources')).toEqual({ status: running, facts: running });
     expect(await closeAllDeadRuns(worker.connection.db, ['default', 'other'])).toEqual([
@@ -128,17 +127,6 @@ describe('a run whose worker died', () => {
     ).toEqual([
       { stream: 'followups', status: 'failed', error_code: 'worker_died' },
       { stream: 'resources', status: 'running', error_code: null },
-    ]);
-  });
-
-  it('an open run that its own worker closes is failed with lock_lost, because its database session ended', async () => {
-    await insertOpenRun('resources');
-    await worker.query(`update safety_sync.runs set owner = 'test'`);
-    expect((await worker.run('resources')).outcome).toBe('succeeded');
-    expect(
-      await worker.query('select error_code, error_message from safety_sync.runs order by run_id limit 1'),
-    ).toEqual([
-      { error_code: 'lock_lost', error_message: 'its database session ended; nothing was half stored' },
     ]);
   });
 
@@ -169,19 +157,11 @@ inProof(() => {
   });
 });
 
-describe('a stream lock that is taken', () => {
-  it('if a run holds the lock of a stream, the lock is described with the run', async () => {
-    const holder = await openFreeStream(worker.databaseUrl, 'resources');
-    const key = { accountId: 'default', stream: 'resources' } as const;
-    const { name } = await describeHolder(worker.connection.db, key);
-    expect(name).toMatch(
-      new RegExp(`^another run, role .+ \\(safety-sync resources, pid ${holder.backendPid}\\),$`),
-    );
-    await insertOpenRun('resources', holder.backendPid);
-    expect((await describeHolder(worker.connection.db, key)).name).toMatch(/^run \d+ \(sync, host pid 9\)$/);
-    await holder.close();
-    expect(await describeHolder(worker.connection.db, key)).toEqual({ name: 'another run' });
-  });
+it('a run that waits for a stream names the run that has it', async () => {
+  const key = { accountId: 'default', stream: 'resources' } as const;
+  expect(await describeOpenRun(worker.connection.db, key)).toBe('another run');
+  await insertOpenRun('resources');
+  expect(await describeOpenRun(worker.connection.db, key)).toMatch(/^run \d+ \(sync, host pid 9\)$/);
 });
 
 inProof(() => {

@@ -33,7 +33,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'dead runs are not closed',
       file: 'src/engine/sync/run-stream.ts',
-      search: 'const dead = await closeDeadRuns(db, { accountId, stream: asked.stream }, context.owner);',
+      search: 'const dead = await closeDeadRuns(db, { accountId, stream: asked.stream });',
       replace: 'const dead = await Promise.resolve(closeDeadRuns.length - 2);',
       tests: ['test/contract/streams-battery.test.ts > dead worker'],
     },
@@ -168,9 +168,9 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     },
     {
       breaks: 'a silent connection whose statement is at work is given up',
-      file: 'src/engine/database/open-statements.ts',
-      search: 'return row?.is_at_work === true;',
-      replace: 'return row === undefined;',
+      file: 'src/engine/database/connection.ts',
+      search: '(atWork ?? []).length > 0 || socket',
+      replace: 'socket',
       tests: ['test/crash/connection.test.ts > is kept while'],
     },
     {

@@ -9,7 +9,7 @@ import {
   type StreamFacts,
   UNKNOWN_STREAMS,
 } from '../../src/operate/status/read-accounts.ts';
-import type { Retry } from '../../src/engine/api/retries.ts';
+import type { Retry } from '../../src/engine/api/client.ts';
 import type { StorageRules } from '../../src/operate/status/storage-rules.ts';
 import type { RunRow } from '../../src/engine/control-tables/runs.ts';
 import { NOON } from './test-clock.ts';

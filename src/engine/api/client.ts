@@ -2,23 +2,25 @@
 import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
 import pRetry from 'p-retry';
-import { backoff } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
+import { SERVICE_ERRORS } from '../../shared/service-errors.ts';
 import { sleep } from '../../shared/time.ts';
-import { markFailed, startSpan } from '../../shared/with-span.ts';
+import { withSpan } from '../../shared/with-span.ts';
 import { createHttp } from './http.ts';
 import type { StartEnd } from './request-budget.ts';
-import type {
-  ApiClientOptions,
-  ApiRequest,
-  ClientPressure,
-  ListPage,
-  ObjectRequest,
-  RequestEvent,
-} from './requests.ts';
-import { isAnswer, isRequestSpecific } from './response-errors.ts';
-import { createRetries, type Retry } from './retries.ts';
+import type { ApiClientOptions, ApiRequest, ClientPressure, ListPage, ObjectRequest } from './requests.ts';
+import { isRequestSpecific } from './response-errors.ts';
 import { createToken } from './token.ts';
+
+/** What the requests of a method wait for: its failed attempts since one of them succeeded. */
+export interface Retry {
+  readonly method: string;
+  readonly code: string;
+  /** The system's code where there is one, for example `ECONNREFUSED`. */
+  readonly reason: string;
+  /** ms since 1970, by this process's clock: the first failure. */
+  readonly sinceMs: number;
+}
 
 export interface ApiClient {
   /** A list, or one page of it; without `listKey` a response of any other form. */
@@ -26,7 +28,6 @@ export interface ApiClient {
   /** The property that holds the object. */
   fetchObject(request: ObjectRequest): Promise<unknown>;
   readonly pressure: ClientPressure;
-  /** Requests that failed and are sent again. */
   readonly retries: readonly Retry[];
   /** The service refused the token, and its file has another one. */
   readonly hasNewToken: boolean;
@@ -34,27 +35,9 @@ export interface ApiClient {
   close(): Promise<void>;
 }
 
-/** Parameters that select a range of a list. */
-const RANGE_PARAMETERS = ['page', 'limit', 'updated_after', 'created_after', 'created_before'] as const;
-
-function requestRange(params: ApiRequest['params']): Readonly<Record<string, number>> {
-  const named = RANGE_PARAMETERS.flatMap((name) => {
-    const value = params[name];
-    return typeof value === 'number' ? [[name, value] as const] : [];
-  });
-  return Object.fromEntries(named);
-}
-
-function withAttempts(error: SafetySyncError, attempts: number, repeatedForMs: number): SafetySyncError {
-  const counted = attempts === 1 ? 'after the only attempt' : `after ${attempts} attempts`;
-  return new SafetySyncError(error.code, `${error.message} (${counted})`, {
-    cause: error.cause,
-    advice: error.advice,
-    requestId: error.requestId,
-    retryAfterMs: error.retryAfterMs,
-    repeatedForMs,
-  });
-}
+/** The service itself sent the error. */
+const isAnswer = ({ code }: SafetySyncError): boolean =>
+  Object.hasOwn(SERVICE_ERRORS, code) || code === 'service_error_unknown';
 
 function endOf(error: unknown): StartEnd {
   if (!(error instanceof SafetySyncError)) return 'unanswered';
@@ -68,44 +51,41 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const token = createToken(options);
   const http = createHttp(options, token.redact);
   const closing = new AbortController();
-  const retries = createRetries(clock);
+  const retries = new Map<string, Retry>();
   let inFlight = 0;
 
-  /** Sends one HTTP request, traces it in a span and reports it to `onRequest`. The span has no parameters, because they may be personal data. */
+  /** Sends one HTTP request, in a span without the parameters, because they may be personal data. */
   async function send(
     request: ApiRequest,
     { sentToken, signal, attempt }: { sentToken: string; signal: AbortSignal; attempt: number },
   ): Promise<ListPage> {
-    const { method, params } = request;
+    const { method } = request;
     const startedMs = clock.monotonicMs();
-    let bytes = 0;
-    const onBytes = (more: number): void => void (bytes += more);
-    const span = startSpan(`request ${method}`, { 'rpc.method': method, 'safety_sync.attempt': attempt });
-    let end: Pick<RequestEvent, 'records' | 'requestId' | 'errorCode'> | undefined;
-    inFlight += 1;
-    try {
-      const page = await http.send(request, { token: sentToken, signal, onBytes });
-      const records = page.records.length;
-      end = { records, requestId: page.requestId, errorCode: null };
-      span.setAttributes({
-        'safety_sync.status': 'ok',
-        'safety_sync.request_id': page.requestId,
-        'safety_sync.records.read': records,
+    const report = (records: number, requestId?: string, error: string | null = null): void =>
+      options.onRequest?.({
+        ...{ method, attempt, durationMs: clock.monotonicMs() - startedMs },
+        ...{ records, requestId, error },
       });
-      return page;
-    } catch (error) {
-      const known = error instanceof SafetySyncError ? error : undefined;
-      const errorCode = known?.code ?? 'internal_error';
-      end = { records: null, requestId: known?.requestId, errorCode };
-      markFailed(span, errorCode);
-      throw error;
-    } finally {
-      inFlight -= 1;
-      span.end();
-      const durationMs = clock.monotonicMs() - startedMs;
-      if (end !== undefined)
-        options.onRequest?.({ method, range: requestRange(params), attempt, durationMs, bytes, ...end });
-    }
+    inFlight += 1;
+    const attributes = { 'rpc.method': method, 'safety_sync.attempt': attempt };
+    return await withSpan(`request ${method}`, attributes, async (span) => {
+      try {
+        const page = await http.send(request, sentToken, signal);
+        const { records, requestId } = page;
+        report(records.length, requestId);
+        span.setAttributes({
+          'safety_sync.status': 'ok',
+          'safety_sync.request_id': requestId,
+          'safety_sync.records.read': records.length,
+        });
+        return page;
+      } catch (error) {
+        if (error instanceof SafetySyncError) report(0, error.requestId, error.code);
+        throw error;
+      } finally {
+        inFlight -= 1;
+      }
+    });
   }
 
   /** Repeats the request at once if the service refused the token and there is a new one. */
@@ -118,7 +98,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       budget.recordEnd(start, end, retryAfterMs).catch(() => undefined);
     try {
       const page = await send(request, { sentToken, signal, attempt });
-      retries.recordSuccess(request.method);
+      retries.delete(request.method);
       await recordEnd('answered');
       return page;
     } catch (error) {
@@ -131,10 +111,16 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     return await ask(request, signal, attempt);
   }
 
+  function recordRetry(method: string, attempt: number, error: SafetySyncError): void {
+    const system = (error.cause as { readonly code?: string } | undefined)?.code;
+    const sinceMs = retries.get(method)?.sinceMs ?? clock.now();
+    retries.set(method, { method, code: error.code, reason: system ?? error.code, sinceMs });
+    options.onRetry?.({ method, attempt, error });
+  }
+
   /** Only the error's `recovery` decides whether a request is repeated. */
   async function repeat(request: ApiRequest, signal: AbortSignal): Promise<ListPage> {
     const { method, meter, retries: own = mostRetries } = request;
-    let failedMs: number | undefined;
     let attempts = 0;
     const attempt = (number: number): Promise<ListPage> => {
       attempts = number;
@@ -144,30 +130,26 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     try {
       return await pRetry(attempt, {
         retries: mostRetries,
-        // The delay is `shouldRetry`'s own, because the status shows it.
-        minTimeout: 0,
-        factor: 1,
-        randomize: false,
+        // Drawn between the half and all of the delay.
+        minTimeout: retryMinDelayMs / 2,
+        maxTimeout: retryMaxDelayMs,
+        factor: 2,
+        randomize: true,
         signal,
-        onFailedAttempt: () => void (failedMs ??= clock.monotonicMs()),
         shouldRetry: async ({ error, attemptNumber }) => {
           if (!(error instanceof SafetySyncError) || error.recovery !== 'retry') return false;
-          const most = isRequestSpecific(error) ? own : mostRetries;
-          if (attemptNumber > most) return false;
-          const fullMs = backoff(attemptNumber, { firstMs: retryMinDelayMs, mostMs: retryMaxDelayMs });
-          const drawnMs = (fullMs / 2) * (1 + Math.random());
+          if (isRequestSpecific(error) && attemptNumber > own) return false;
+          recordRetry(method, attemptNumber, error);
           // After a refusal the budget waits as long as the service asks.
-          const askedMs = error.code === 'rate_limit_exceeded' ? 0 : (error.retryAfterMs ?? 0);
-          const delayMs = Math.min(retryMaxDelayMs, Math.max(drawnMs, askedMs));
-          retries.record({ method, attempt: attemptNumber, attempts: most + 1, delayMs, error });
-          options.onRetry?.({ method, attempt: attemptNumber, error });
-          await sleep(delayMs, signal);
+          if (error.code !== 'rate_limit_exceeded')
+            await sleep(Math.min(retryMaxDelayMs, error.retryAfterMs ?? 0), signal);
           return true;
         },
       });
     } catch (error) {
-      if (!(error instanceof SafetySyncError) || error.recovery !== 'retry') throw error;
-      throw withAttempts(error, attempts, clock.monotonicMs() - (failedMs ?? 0));
+      if (error instanceof SafetySyncError && error.recovery === 'retry')
+        error.message += attempts === 1 ? ' (after the only attempt)' : ` (after ${attempts} attempts)`;
+      throw error;
     }
   }
 
@@ -202,7 +184,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       return { inFlight, waiting: slots.activeCount + slots.pendingCount - inFlight };
     },
     get retries() {
-      return retries.current;
+      return [...retries.values()];
     },
     get hasNewToken() {
       return token.isReplaced;

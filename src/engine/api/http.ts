@@ -4,9 +4,9 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { createHttpAgent } from '../../shared/http-agent.ts';
 import type { Redact } from '../../shared/redact.ts';
 import { SECOND_MS } from '../../shared/time.ts';
-import { cutResponse, type CutResponse } from './list-cutter.ts';
+import { cutResponse } from './list-cutter.ts';
 import type { ApiClientOptions, ApiRequest, ListPage, Paging } from './requests.ts';
-import { ACCEPTED_ENCODINGS, readBody } from './response-body.ts';
+import { readBody } from './response-body.ts';
 import {
   type ResponseContext,
   toConnectionError,
@@ -18,19 +18,6 @@ import {
 
 /** Header names in lower case, as undici gives them. */
 export type RawHeaders = Readonly<Record<string, string | string[] | undefined>>;
-
-export type ResponseHeaders = ReturnType<typeof readHeaders>;
-
-const first = (headers: RawHeaders, name: string): string | undefined => [headers[name]].flat()[0];
-
-/**
- * The specification calls the prefix of its headers neutral. If there is no header with the prefix `SVC-`, a header with another
- * prefix is therefore used.
- */
-function firstWithAnyPrefix(headers: RawHeaders, suffix: string): string | undefined {
-  const other = Object.keys(headers).find((name) => name.endsWith(`-${suffix}`)) ?? '';
-  return first(headers, `svc-${suffix}`) ?? first(headers, other);
-}
 
 function toTime(text = ''): number | undefined {
   const time = Date.parse(text);
@@ -48,21 +35,23 @@ function toRetryAfterMs(text = '', nowMs: number): number | undefined {
 }
 
 export function readHeaders(headers: RawHeaders, redact: Redact, nowMs: number) {
+  const first = (name: string): string | undefined => [headers[name]].flat()[0];
+  const safe = (text = '') => toServerText(text, redact) || undefined;
+  // The specification calls the prefix of its headers neutral.
+  const ofOtherPrefix = Object.keys(headers).find((name) => name.endsWith('-request-id')) ?? '';
   /** ms since 1970 by the service's clock. */
-  const serviceTimeMs = toTime(first(headers, 'date'));
-  const requestId = toServerText(firstWithAnyPrefix(headers, 'request-id') ?? '', redact);
-  const encoding = first(headers, 'content-encoding')?.trim().toLowerCase();
-  const location = first(headers, 'location');
+  const serviceTimeMs = toTime(first('date'));
+  const encoding = first('content-encoding')?.trim().toLowerCase();
   return {
-    requestId: requestId === '' ? undefined : requestId,
+    requestId: safe(first('svc-request-id') ?? first(ofOtherPrefix)),
     serviceTimeMs,
     /** ms that the service requires before the next request. */
-    retryAfterMs: toRetryAfterMs(first(headers, 'retry-after'), serviceTimeMs ?? nowMs),
+    retryAfterMs: toRetryAfterMs(first('retry-after'), serviceTimeMs ?? nowMs),
     /** In lower case; undefined where the body is not compressed. */
     contentEncoding: encoding === '' || encoding === 'identity' ? undefined : encoding,
     /** 0: not announced. */
-    contentLength: Number(first(headers, 'content-length') ?? 0) || 0,
-    location: location === undefined ? undefined : toServerText(location, redact),
+    contentLength: Number(first('content-length') ?? 0) || 0,
+    location: safe(first('location')),
   };
 }
 
@@ -75,19 +64,10 @@ const countSchema = z
 const pagingSchema = z.object({ total: countSchema, last_page: countSchema });
 
 /** undefined: the response has no paging. Paging without a usable value is still a sign that there are pages. */
-function readPaging(envelope: Readonly<Record<string, unknown>>): Paging | undefined {
-  const { paging } = envelope;
+function readPaging({ paging }: ListPage['envelope']): Paging | undefined {
   if (paging === undefined || paging === null) return undefined;
   const parsed = pagingSchema.safeParse(paging);
   return { total: parsed.data?.total, lastPage: parsed.data?.last_page };
-}
-
-interface Sending {
-  /** It is sent in the body only. */
-  readonly token: string;
-  /** Counts the bytes of this response. */
-  readonly onBytes: (bytes: number) => void;
-  readonly signal: AbortSignal;
 }
 
 /** The longest timeout of a Node.js timer. */
@@ -101,26 +81,20 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
     connections: options.concurrency,
     connectTimeoutMs: requestTimeoutMs,
   });
-  const requestHeaders = {
-    accept: 'application/json',
-    'content-type': 'application/json',
-    'accept-encoding': ACCEPTED_ENCODINGS,
-    'user-agent': options.userAgent,
-  };
 
-  /** Rejects with a SafetySyncError only. */
-  async function send(request: ApiRequest, { token, onBytes, signal }: Sending): Promise<ListPage> {
+  /** `token`: sent in the body only. Rejects with a SafetySyncError only, or with the reason of the signal. */
+  async function send(request: ApiRequest, token: string, signal: AbortSignal): Promise<ListPage> {
     const { method, params, meter } = request;
     const asked = { method, params, origin: base.origin, redact };
     let received: ResponseContext | undefined;
+    let body: Buffer | undefined;
     const limitMs = Math.min(LONGEST_TIMER_MS, requestTimeoutMs * (request.comesWhole === true ? 2 : 1));
     // One controller instead of AbortSignal.any, which leaks memory in Node 20 while a source lives on.
     const ended = new AbortController();
     const onAbort = (): void => ended.abort(signal.reason);
     const timer = setTimeout(() => {
-      const what = received === undefined ? 'no response' : 'the response was not complete';
+      const message = `${method}: no complete response within ${limitMs} ms`;
       const requestId = received?.headers.requestId;
-      const message = `${method}: ${what} within ${limitMs} ms`;
       ended.abort(new SafetySyncError('request_timeout', message, { requestId }));
     }, limitMs);
     signal.addEventListener('abort', onAbort);
@@ -129,7 +103,12 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
       const response = await agent.request({
         method: 'POST',
         path: `${pathPrefix}${encodeURIComponent(method)}`,
-        headers: requestHeaders,
+        headers: {
+          accept: 'application/json',
+          'content-type': 'application/json',
+          'accept-encoding': 'gzip',
+          'user-agent': options.userAgent,
+        },
         body: JSON.stringify({ ...params, token }),
         signal: ended.signal,
       });
@@ -140,14 +119,15 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
       // A body that is destroyed while it arrives emits an error; the reader has thrown its own.
       response.body.on('error', () => undefined);
       const announcedBytes = contentEncoding === undefined ? contentLength : 0;
-      const body = await readBody(response.body, { contentEncoding, announcedBytes, onReceived: onBytes });
-      const { envelope, records } = cutBody(body, request);
+      body = await readBody(response.body, { contentEncoding, announcedBytes });
+      const { envelope, records } = cutResponse(body, request.listKey, request.fields);
       assertAccepted(envelope, request, received);
       return { records, envelope, paging: readPaging(envelope), serviceTimeMs, requestId };
     } catch (error) {
       if (ended.signal.aborted) throw ended.signal.reason;
       if (error instanceof SafetySyncError) throw error;
-      if (error instanceof UnusableResponse && received !== undefined) throw toUnusableError(error, received);
+      if (error instanceof UnusableResponse && received !== undefined)
+        throw toUnusableError(error, received, body?.toString('utf8', 0, 4096) ?? '');
       throw toConnectionError(error, received ?? asked);
     } finally {
       clearTimeout(timer);
@@ -158,15 +138,6 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
   return { send, close: agent.close };
 }
 
-function cutBody(body: Buffer, { listKey, fields }: ApiRequest): CutResponse {
-  try {
-    return cutResponse(body, listKey, fields);
-  } catch (error) {
-    if (error instanceof UnusableResponse) error.showBeginningOf(body);
-    throw error;
-  }
-}
-
 /** Throws if the response is complete JSON but not a response to this request. */
 function assertAccepted(
   envelope: ListPage['envelope'],
@@ -174,9 +145,8 @@ function assertAccepted(
   context: ResponseContext,
 ): void {
   const fail = (message: string): never => {
-    const unusable = new UnusableResponse('response_invalid', message);
-    unusable.fields = Object.keys(envelope).join(', ') || 'none';
-    throw unusable;
+    const fields = Object.keys(envelope).join(', ') || 'none';
+    throw new UnusableResponse('response_invalid', `${message}; its fields: ${fields}`);
   };
   const { ok, error, description } = envelope;
   if (ok === false && typeof error === 'string' && error !== '')

@@ -1,7 +1,5 @@
 /** The client's options, requests, responses and events. */
-import type { ErrorCode, SafetySyncError } from '../../shared/errors.ts';
-import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
-import type { Logger } from '../../shared/logger.ts';
+import type { SafetySyncError } from '../../shared/errors.ts';
 import type { Received } from '../../shared/received.ts';
 import type { Clock } from '../../shared/time.ts';
 import type { RequestBudget } from './request-budget.ts';
@@ -33,8 +31,8 @@ export interface ApiClientOptions {
   readonly onRetry?: (event: RetryEvent) => void;
   /** Called before each request of a caller, not before its retries; its failure is that of the request. */
   readonly admit?: (method: string) => Promise<void>;
-  /** Called after every request, with or without a response. */
-  readonly onRequest?: (event: RequestEvent) => void;
+  /** Called after every request; `error`: its code, null: it got its response. */
+  readonly onRequest?: (request: RequestLine) => void;
   readonly userAgent: string;
 }
 
@@ -108,36 +106,12 @@ export interface RetryEvent {
   readonly error: SafetySyncError;
 }
 
-export interface RequestEvent {
+interface RequestLine {
   readonly method: string;
-  /** Page, limit and bounds of time: no personal data, and no token. */
-  readonly range: Readonly<Record<string, number>>;
+  /** From 1. */
   readonly attempt: number;
   readonly durationMs: number;
-  /** Size of the response's body, without compression. */
-  readonly bytes: number;
-  /** Elements of the list; null: the request failed. */
-  readonly records: number | null;
+  readonly records: number;
   readonly requestId: string | undefined;
-  readonly errorCode: ErrorCode | null;
-}
-
-/** A line of the debug log for a request that got a response or failed. */
-export function logRequest(log: Logger, event: RequestEvent): void {
-  const { method, range, attempt, durationMs, bytes, records, requestId, errorCode } = event;
-  const outcome = errorCode ?? formatNumber(records ?? 0, 'record');
-  const asked = Object.entries(range).map(([name, value]) => `${name} ${value}`);
-  log.debug(
-    {
-      method,
-      ...range,
-      attempt,
-      duration_ms: Math.round(durationMs),
-      bytes,
-      records,
-      error_code: errorCode,
-      request_id: requestId ?? null,
-    },
-    `${[method, ...asked].join(', ')}: ${outcome} in ${formatDuration(durationMs)}, ${formatCount(bytes)} bytes [request ${requestId ?? 'without id'}]`,
-  );
+  readonly error: string | null;
 }

@@ -41,70 +41,53 @@ interface RunEndRow extends RunKey {
 
 const ERROR_MESSAGE_CHARACTERS = 2000;
 
-/**
- * Runs that are still open although this session holds the stream's lock: their database sessions have ended. If a run
- * belongs to this process (`owner`), only its session has ended, for example because PostgreSQL was restarted. For other
- * runs the worker is assumed to have died, too.
- */
-export async function closeDeadRuns(
-  db: Queryable,
-  { accountId, stream }: StreamKey,
-  owner: string | null = null,
-): Promise<number> {
-  const isOwn = sql`owner = ${owner}::text`;
+/** For `update runs set`: runs whose database session ended, usually with their worker. */
+export const AS_DIED =
+  sql.raw(`status = 'failed', finished_at = statement_timestamp(), error_code = 'worker_died',
+  error_message = 'the worker ' || owner || ', or its database session, ended without closing this run; nothing was half stored'`);
+
+/** Runs that are still open although this session holds the stream's lock: their database sessions have ended. */
+export async function closeDeadRuns(db: Queryable, { accountId, stream }: StreamKey): Promise<number> {
   const closed = await db.execute(sql`
-    update ${runs} set status = 'failed', finished_at = statement_timestamp(),
-      error_code = case when ${isOwn} then 'lock_lost' else 'worker_died' end,
-      error_message = case when ${isOwn} then 'its database session ended'
-        else 'the worker ' || owner || ', or its database session, ended without closing this run' end || '; nothing was half stored'
-    where account_id = ${accountId} and stream = ${stream} and status = 'running'`);
+    update ${runs} set ${AS_DIED} where account_id = ${accountId} and stream = ${stream} and status = 'running'`);
   return closed.count;
 }
 
 /** Records a run that begins, or, with the reason, one that does not take place. */
 export async function recordRun(
   db: Queryable,
-  run: NewRun,
+  { accountId: account_id, backendPid: backend_pid, watermark, ...run }: NewRun,
   whySkipped: string | null = null,
 ): Promise<number> {
   const skipped = {
     status: 'skipped',
     finished_at: sql`statement_timestamp()`,
-    watermark_after: run.watermark,
+    watermark_after: watermark,
     note: whySkipped,
   } as const;
-  const [row] = await db
+  const state = whySkipped === null ? ({ status: 'running' } as const) : skipped;
+  const row = { account_id, backend_pid, watermark_before: watermark, program_version: VERSION };
+  const [recorded] = await db
     .insert(runs)
-    .values({
-      account_id: run.accountId,
-      stream: run.stream,
-      kind: run.kind,
-      trigger: run.trigger,
-      watermark_before: run.watermark,
-      owner: run.owner,
-      backend_pid: run.backendPid,
-      program_version: VERSION,
-      ...(whySkipped === null ? { status: 'running' } : skipped),
-    })
+    .values({ ...run, ...row, ...state })
     .returning({ run_id: runs.run_id });
-  if (row === undefined) throw new TypeError('insert returned no run');
-  return row.run_id;
+  return recorded?.run_id ?? 0;
 }
+
+const isRun = ({ accountId, runId }: RunKey) => and(eq(runs.account_id, accountId), eq(runs.run_id, runId));
 
 /** Removes a scheduled run without requests; part of the transaction that ends it. */
 export async function removeRun(db: Queryable, run: RunKey): Promise<void> {
   await db.delete(runs).where(isRun(run));
 }
 
-const isRun = ({ accountId, runId }: RunKey) => and(eq(runs.account_id, accountId), eq(runs.run_id, runId));
-
-const requestColumns = ({ requests, retries, lastRequestId }: RunRequests) => ({
-  requests,
-  retries,
-  request_id: lastRequestId ?? null,
-});
-
-const countColumns = ({ read, ...counts }: Readonly<RecordCounts>) => ({ records_read: read, ...counts });
+function countColumns(
+  counts: Readonly<RecordCounts> | null,
+  { requests, retries, lastRequestId = '' }: RunRequests,
+) {
+  const { read: records_read, ...others } = counts ?? {};
+  return { requests, retries, request_id: lastRequestId || null, ...others, ...(counts && { records_read }) };
+}
 
 /** Counters of a running run, in the transaction that stored the counted records. */
 export async function updateRunCounts(
@@ -113,28 +96,23 @@ export async function updateRunCounts(
   counts: Readonly<RecordCounts>,
   requests: RunRequests,
 ): Promise<void> {
-  await db
-    .update(runs)
-    .set({ ...countColumns(counts), ...requestColumns(requests) })
-    .where(isRun(run));
+  await db.update(runs).set(countColumns(counts, requests)).where(isRun(run));
 }
 
 /** Closes a run, in the transaction that stored its data; or one that failed and stored nothing since its last commit. */
 export async function finishRun(db: Queryable, end: RunEndRow): Promise<void> {
-  const { counts, requests, failure } = end;
+  const { counts, requests, failure, status, repaired, note, watermark } = end;
+  const columns = countColumns(counts, requests);
   await db
     .update(runs)
     .set({
-      ...(counts === null ? {} : countColumns(counts)),
-      ...requestColumns(requests),
-      status: end.status,
+      ...columns,
+      ...{ status, repaired, note },
       finished_at: sql`statement_timestamp()`,
-      watermark_after: end.watermark,
-      repaired: end.repaired,
-      note: end.note,
+      watermark_after: watermark,
       error_code: failure?.code ?? null,
       error_message: failure?.message.slice(0, ERROR_MESSAGE_CHARACTERS) ?? null,
-      request_id: failure?.requestId ?? requests.lastRequestId ?? null,
+      request_id: failure?.requestId ?? columns.request_id,
     })
     // If the reply to a commit was lost, the run may be closed already.
     .where(and(isRun(end), eq(runs.status, 'running')));
@@ -145,16 +123,12 @@ interface RecentRun extends StreamKey {
   readonly withinMs: number;
 }
 
-/**
- * Whether such a run began recently, by the database's clock, which all workers share, and was not interrupted. One in the future
- * is from before that clock was put back; the clocks of nodes may differ by seconds.
- */
+/** Whether such a run began recently, by the database's clock, which all workers share, and was not interrupted. */
 export async function hasRecentRun(db: Queryable, { accountId, stream, kind, withinMs }: RecentRun) {
   const rows = await db.execute(sql`
     select run_id from ${runs} where account_id = ${accountId} and stream = ${stream} and kind = ${kind}
       and status in ('succeeded', 'failed') and coalesce(error_code, '') not in ('worker_died', 'interrupted', 'lock_lost')
-      and started_at > statement_timestamp() - make_interval(secs => ${withinMs / 1000}::float8)
-      and started_at < statement_timestamp() + interval '1 minute' limit 1`);
+      and started_at > statement_timestamp() - make_interval(secs => ${withinMs / 1000}::float8) limit 1`);
   return rows.length > 0;
 }
 
@@ -216,4 +190,10 @@ export async function readLastRuns(
 ): Promise<RunRow[]> {
   const rows = await db.execute(newestRuns(sql`r.*`, condition, toArrayLiteral(accountIds)));
   return rows.map(toRunRow);
+}
+
+/** For a run that waits for the lock of the stream. */
+export async function describeOpenRun(db: Queryable, { accountId, stream }: StreamKey): Promise<string> {
+  const [run] = await readLastRuns(db, [accountId], sql`r.status = 'running' and r.stream = ${stream}`);
+  return run === undefined ? 'another run' : `run ${run.run_id} (${run.kind}, ${run.owner})`;
 }

@@ -2,7 +2,7 @@
  * Reads and writes which people are forgotten, and how far the stored rows agree with the privacy settings.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { and, eq, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
@@ -61,52 +61,45 @@ export interface Cleaning {
   readonly rowsChanged: number;
 }
 
-const COLUMNS = {
-  // As text: not every client parses JSON.
-  policy: sql<StoredPolicy>`${privacyCleanings.policy}::text`.mapWith(
-    (text: string) => JSON.parse(text) as StoredPolicy,
-  ),
-  position: privacyCleanings.position,
-  rowsSeen: privacyCleanings.rows_seen,
-  rowsChanged: privacyCleanings.rows_changed,
-};
-
-/** undefined: nothing was ever protected. */
-export async function readCleaning(
-  db: Queryable,
-  { accountId, stream }: StreamKey,
-): Promise<Cleaning | undefined> {
-  const isThis = and(eq(privacyCleanings.account_id, accountId), eq(privacyCleanings.stream, stream));
-  const [row] = await db.select(COLUMNS).from(privacyCleanings).where(isThis);
-  return row;
+interface PrivacyRow extends Record<string, unknown> {
+  readonly account_id: string;
+  readonly stream: StreamName;
+  /** JSON as text, because not every client parses it. */
+  readonly policy: string | null;
+  readonly position: string | null;
+  readonly rowsSeen: number;
+  readonly rowsChanged: number;
+  readonly pseudonyms: string | null;
 }
 
-/** Reads the privacy state of many accounts with a few statements. */
+/** Reads the privacy state of all streams of these accounts that ever began a run. */
 export async function readAccountsPrivacy(db: Queryable, accountIds: readonly string[]) {
-  const ids = sql`any (${toArrayLiteral(accountIds)}::text[])`;
-  const { account_id, stream } = privacyCleanings;
-  const cleanings = await db
-    .select({ account_id, stream, ...COLUMNS })
-    .from(privacyCleanings)
-    .where(sql`${account_id} = ${ids}`);
-  const people = await db.execute<{ id: string; pseudonyms: string }>(sql`
-    select account_id as id, json_agg(pseudonym order by pseudonym)::text as pseudonyms from ${forgotten}
-    where account_id = ${ids} group by account_id`);
-  const begun = await db.execute<{ id: string; stream: string }>(
-    sql`select account_id as id, stream from safety_sync.stream_state where account_id = ${ids}`,
-  );
-  const keyOf = (id: string, name: string): string => `${id} ${name}`;
-  const known = new Map(cleanings.map((row) => [keyOf(row.account_id, row.stream), row]));
-  const pseudonyms = new Map(people.map((row) => [row.id, JSON.parse(row.pseudonyms) as string[]]));
-  const started = new Set(begun.map((row) => keyOf(row.id, row.stream)));
+  const rows = await db.execute<PrivacyRow>(sql`
+    select s.account_id, s.stream, c.policy::text as policy, c.position, c.rows_seen::float8 as "rowsSeen",
+      c.rows_changed::float8 as "rowsChanged", (select json_agg(f.pseudonym order by f.pseudonym)::text from ${forgotten} f
+        where f.account_id = s.account_id) as pseudonyms
+    from safety_sync.stream_state s
+      left join ${privacyCleanings} c on c.account_id = s.account_id and c.stream = s.stream
+    where s.account_id = any (${toArrayLiteral(accountIds)}::text[])`);
+  const find = (id: string, name?: StreamName) =>
+    rows.find(({ account_id, stream }) => account_id === id && (name === undefined || stream === name));
   return {
-    cleaningOf: (id: string, name: StreamName): Cleaning | undefined => known.get(keyOf(id, name)),
+    /** undefined: nothing was ever protected. */
+    cleaningOf(id: string, name: StreamName): Cleaning | undefined {
+      const row = find(id, name);
+      if (row?.policy == null) return undefined;
+      const { position, rowsSeen, rowsChanged } = row;
+      return { policy: JSON.parse(row.policy) as StoredPolicy, position, rowsSeen, rowsChanged };
+    },
     /** False: the stream never began a run, so it has no rows. */
-    isBegun: (id: string, name: StreamName): boolean => started.has(keyOf(id, name)),
+    isBegun: (id: string, name: StreamName): boolean => find(id, name) !== undefined,
     /** Pseudonyms of the forgotten people. */
-    forgottenOf: (id: string): readonly string[] => pseudonyms.get(id) ?? [],
+    forgottenOf: (id: string): readonly string[] => JSON.parse(find(id)?.pseudonyms ?? '[]') as string[],
   };
 }
+
+export const readCleaning = async (db: Queryable, { accountId, stream }: StreamKey) =>
+  (await readAccountsPrivacy(db, [accountId])).cleaningOf(accountId, stream);
 
 /** Begins one, or records the current settings where no rows have to be cleaned (`position` null). */
 export async function writeCleaning(db: Queryable, scope: StreamKey, cleaning: Cleaning): Promise<void> {
@@ -124,10 +117,8 @@ export async function writeCleaning(db: Queryable, scope: StreamKey, cleaning: C
 export const isSamePolicy = (one: StoredPolicy, other: StoredPolicy): boolean =>
   isDeepStrictEqual(one, other);
 
-function added(now: readonly string[], before: readonly string[]): string[] {
-  const known = new Set(before);
-  return now.filter((one) => !known.has(one));
-}
+const added = (now: readonly string[], before: readonly string[]): string[] =>
+  now.filter((one) => !before.includes(one));
 
 /** What the new settings protect less than the old ones, in words. */
 export const lostProtection = (before: StoredPolicy, now: StoredPolicy): string[] => [

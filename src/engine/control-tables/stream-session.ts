@@ -12,7 +12,6 @@ import { ABORTED, databaseCode, toDatabaseError } from '../database/database-err
 import { type Connection, openConnection } from '../database/connection.ts';
 import { OWN_SETTINGS } from '../database/session-settings.ts';
 import type { WriteTime } from '../database/sql-names.ts';
-import type { OnStatement } from '../database/watch-statements.ts';
 
 export type StreamSession = ReturnType<typeof buildSession>;
 
@@ -25,7 +24,6 @@ interface OpenSessionOptions {
   /** Called once when the stream is busy and the session waits. */
   readonly onWait?: (() => void) | undefined;
   readonly signal?: AbortSignal | undefined;
-  readonly onStatement?: OnStatement | undefined;
 }
 
 const LOCK_POLL_MS = 250;
@@ -46,18 +44,6 @@ const TRY_LOCK = `select pg_backend_pid() as pid,
  */
 const SESSION_SETTINGS = `select set_config('plan_cache_mode', 'force_custom_plan', false),
   set_config('jit', 'off', false), ${OWN_SETTINGS}`;
-
-/**
- * Citus also gives a role's time-outs to its sessions on the nodes, and accepts only a `set local` there. On
- * one PostgreSQL it repeats the existing setting.
- */
-function freeNodes(freed: string | null): readonly string[] {
-  if (freed === null) return [];
-  return [
-    `set local citus.propagate_set_commands = 'local'`,
-    ...freed.split(',').map((timeout) => `set local ${timeout} = 0`),
-  ];
-}
 
 const BEGUN = `select pg_backend_pid() as pid, now() as started_at,
   to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`;
@@ -81,19 +67,17 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
     applicationName: `safety-sync ${stream}`,
     max: 1,
     isSession: true,
-    onStatement: options.onStatement,
     signal,
   });
   try {
-    const [settings] = await connection.query<{ freed: string | null }>(SESSION_SETTINGS);
-    const first = freeNodes(settings?.freed ?? null);
+    await connection.query(SESSION_SETTINGS);
     for (let waited = false; ; waited = true) {
       if (signal?.aborted === true)
         throw new SafetySyncError('interrupted', `${stream}: stopped while waiting`);
       const [row] = await connection.query<{ pid: number; locked: boolean }>(TRY_LOCK, [accountId, stream]);
       if (row?.locked === true) {
         await assertUnchanged(connection, accountId);
-        return buildSession({ ...options, connection, backendPid: row.pid, first });
+        return buildSession({ ...options, connection, backendPid: row.pid });
       }
       if (options.whenBusy === 'skip') {
         await connection.close();
@@ -111,12 +95,10 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
 interface Opened extends StreamKey {
   readonly connection: Connection;
   readonly backendPid: number;
-  /** Statements with which every transaction begins. */
-  readonly first: readonly string[];
 }
 
 function buildSession(opened: Opened) {
-  const { connection, accountId, stream, backendPid, first } = opened;
+  const { connection, accountId, stream, backendPid } = opened;
   const lockLost = (cause?: unknown) =>
     new SafetySyncError('lock_lost', `${stream}: the database connection that held the lock broke`, {
       cause,
@@ -131,10 +113,10 @@ function buildSession(opened: Opened) {
     },
     /** Begins the one transaction of the session. Later statements belong to it. */
     async begin(): Promise<WriteTime> {
-      const sent = ['begin', ...first].map((text) => connection.query(text));
+      const sent = connection.query('begin');
       const begun = connection.query<{ pid: number; started_at: string; now: string }>(BEGUN);
       const advanced = connection.query<{ synced_at: string }>(ADVANCE, [accountId, stream]);
-      const [[row], [own]] = await Promise.all([begun, advanced, ...sent]);
+      const [[row], [own]] = await Promise.all([begun, advanced, sent]);
       if (row?.pid !== backendPid) throw lockLost();
       const { now } = row;
       const isClock = own === undefined || own.synced_at === row.started_at;

@@ -34,19 +34,14 @@ export const failingSocket = (error: unknown): Duplex =>
 /** PostgreSQL's question whether a server speaks TLS. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
-async function secure(socket: net.Socket, { start, options }: Tls): Promise<net.Socket> {
-  if (start !== 'direct') {
-    socket.write(SSL_REQUEST);
-    const [answer] = (await once(socket, 'data')) as [Buffer];
-    const isOffered = answer.toString('latin1', 0, 1) === 'S';
-    if (!isOffered && start === 'prefer') return socket;
-    if (!isOffered) throw toConnectionError('TLS_NOT_OFFERED', 'the server does not speak TLS');
+async function secure(socket: net.Socket, { isOptional, options }: Tls): Promise<net.Socket> {
+  socket.write(SSL_REQUEST);
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  if (answer.toString('latin1', 0, 1) !== 'S') {
+    if (isOptional) return socket;
+    throw toConnectionError('TLS_NOT_OFFERED', 'the server does not speak TLS');
   }
-  const secured = tls.connect({
-    ...options,
-    socket,
-    ...(start === 'direct' ? { ALPNProtocols: ['postgresql'] } : {}),
-  });
+  const secured = tls.connect({ ...options, socket });
   failWhenClosed(secured);
   await once(secured, 'secureConnect');
   return secured;

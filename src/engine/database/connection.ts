@@ -4,19 +4,12 @@ import type net from 'node:net';
 import { Writable } from 'node:stream';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
-import { MINUTE_MS, sleep } from '../../shared/time.ts';
+import { MINUTE_MS, SECOND_MS, sleep } from '../../shared/time.ts';
+import { toArrayLiteral } from './array-literal.ts';
 import { connectSocket, failingSocket, KEEP_ALIVE_SECONDS, toConnectionError } from './connect-socket.ts';
-import { ABORTED, addPasswordAdvice, databaseCode, toDatabaseError } from './database-error.ts';
+import { ABORTED, databaseCode, toDatabaseError } from './database-error.ts';
 import { parseDatabaseUrl } from './database-url.ts';
-import { areAtWork, cancelStatements, endBackends } from './open-statements.ts';
 import { TEXT_SETTINGS } from './session-settings.ts';
-import {
-  type OnStatement,
-  type OpenStatement,
-  type Query,
-  toRowCount,
-  watchStatements,
-} from './watch-statements.ts';
 
 export type Database = PostgresJsDatabase;
 /** Functions that read and write control tables take a database or one of its transactions. */
@@ -31,11 +24,9 @@ interface ConnectionOptions {
   /**
    * One connection that is never replaced: with it the caller loses its locks and temporary tables, and must not continue on
    * another connection unnoticed. Its transactions begin and end by `query`, because postgres.js's own `begin` writes its
-   * `rollback` to a connection that is gone: an exception that cannot be caught (porsager/postgres#1208). Needs `max` 1.
+   * `rollback` to a connection that is gone: an exception that cannot be caught. Needs `max` 1.
    */
   readonly isSession?: true;
-  /** Called after each statement. Without it statements are not timed. */
-  readonly onStatement?: OnStatement | undefined;
   /** After this signal long statements are cancelled. */
   readonly signal?: AbortSignal | undefined;
   /**
@@ -64,6 +55,50 @@ export interface Connection {
 /** The members of a connection that run statements as text. */
 export type TextQueries = Pick<Connection, 'query'>;
 
+/** The used members of a query of postgres.js: it is sent by `handler`, and settles itself through the next two. */
+interface Query {
+  handler: (query: Query) => void;
+  resolve: (result: unknown) => void;
+  reject: (error: unknown) => void;
+  /** Cancels it over a connection of its own. */
+  canceller: ((query: Query) => Promise<void>) | null;
+  /** The connection that executes it. */
+  readonly state?: { readonly pid: number | null } | null;
+}
+
+/** A statement from its call to its response. */
+interface OpenStatement {
+  readonly query: Query;
+  readonly text: string;
+  /** When it was called, by the monotonic clock. */
+  readonly sinceMs: number;
+  /** Of a COPY: called at its end. */
+  readonly resolve?: () => void;
+  readonly reject?: (error: unknown) => void;
+}
+
+interface Client {
+  unsafe: (text: string, ...rest: unknown[]) => Query;
+  begin?: (...request: unknown[]) => unknown;
+}
+
+/** From here on `client` calls `watch` with every statement that it receives as text, also within its transactions. */
+function watchStatements(client: object, watch: (query: Query, text: string) => void): void {
+  const asked = client as Client;
+  const { unsafe, begin } = asked;
+  asked.unsafe = (text, ...rest) => {
+    const query = unsafe(text, ...rest);
+    watch(query, text);
+    return query;
+  };
+  if (begin === undefined) return;
+  asked.begin = (work: unknown) =>
+    begin((transaction: object) => {
+      watchStatements(transaction, watch);
+      return (work as (transaction: object) => unknown)(transaction);
+    });
+}
+
 /**
  * The caller awaits its statements before it closes the connection, so a remaining statement was abandoned, such as a read
  * from an unreachable database.
@@ -71,11 +106,27 @@ export type TextQueries = Pick<Connection, 'query'>;
 const CLOSE_TIMEOUT_SECONDS = 1;
 /** Bytes (or characters) of a COPY that may wait for the network; below it the writer need not wait for a drain. */
 const MOST_UNDERWAY = 2 * 1024 * 1024;
+/** After a stop longer statements are cancelled: a younger one may be closing the run. */
+const CANCEL_AFTER_MS = SECOND_MS;
+/** With the time for closing the pool this is below ten seconds, after which service managers kill the process. */
+const CANCEL_FOR_MS = 7 * SECOND_MS;
+
+/** The least that PostgreSQL shows of a statement. */
+const SHOWN_CHARACTERS = 99;
+/**
+ * The backends of these statements; behind a pooler, which gives its own numbers, those that run the same text. A backend that
+ * waits for the client is not at work: its response, or our COPY, does not arrive.
+ */
+const IS_AT_WORK = `select from pg_stat_activity
+  where usename = session_user and state = 'active' and wait_event_type is distinct from 'Client'
+    and (pid = any ($1::int[]) or left(query, ${SHOWN_CHARACTERS}) = any ($2::text[]))`;
+/** They would keep their locks until the server, too, sees that the connection is gone. */
+const END = `select pg_terminate_backend(pid) from pg_stat_activity where usename = session_user and pid = any ($1::int[])`;
 
 const broken = (): Error => toConnectionError('CONNECTION_CLOSED', 'the database session broke');
 
 export function openConnection(options: ConnectionOptions): Connection {
-  const { url, max, isSession = false, applicationName, silentMs = MINUTE_MS } = options;
+  const { url, max, isSession = false, applicationName, silentMs = MINUTE_MS, signal } = options;
   const readAddress = () => parseDatabaseUrl(typeof url === 'function' ? url() : url);
   const address = readAddress();
   const closing = new AbortController();
@@ -86,12 +137,15 @@ export function openConnection(options: ConnectionOptions): Connection {
   const lost = new Promise<never>((_, reject) => (endCopies = reject));
   lost.catch(() => undefined);
 
-  async function askOnSecond<Row>(text: string, parameters: readonly unknown[]): Promise<Row[]> {
+  /** Over a second connection; undefined: it cannot be asked. */
+  async function askOnSecond(text: string, parameters: readonly unknown[]): Promise<unknown[] | undefined> {
     const second = openConnection({ url, applicationName: 'safety-sync', max: 1, silentMs: 0 });
     try {
       // A role shows nothing of the sessions of the login that has taken it.
       await second.query(`select set_config('role', 'none', false)`);
-      return await second.query<Row>(text, parameters);
+      return await second.query(text, parameters);
+    } catch {
+      return undefined;
     } finally {
       await second.close();
     }
@@ -102,16 +156,16 @@ export function openConnection(options: ConnectionOptions): Connection {
     const waiting = [...open.values()].filter(({ sinceMs }) => performance.now() - sinceMs > silentMs / 2);
     if (waiting.length === 0) return;
     const { bytesRead } = socket;
-    // Twice, because a response may have been on its way.
-    for (const pauseMs of [silentMs / 10, 0]) {
-      const isAtWork = await areAtWork(waiting, askOnSecond);
-      await sleep(pauseMs);
-      if (isAtWork || socket.bytesRead !== bytesRead) {
-        socket.setTimeout(silentMs);
-        return;
-      }
+    const pids = toArrayLiteral([...new Set(waiting.flatMap(({ query }) => query.state?.pid ?? []))]);
+    const texts = toArrayLiteral(waiting.map(({ text }) => text.slice(0, SHOWN_CHARACTERS)));
+    const atWork = await askOnSecond(IS_AT_WORK, [pids, texts]);
+    // A response may have been on its way.
+    await sleep(silentMs / 10);
+    if ((atWork ?? []).length > 0 || socket.bytesRead !== bytesRead) {
+      socket.setTimeout(silentMs);
+      return;
     }
-    await endBackends(waiting, askOnSecond);
+    await askOnSecond(END, [pids]);
     const silence = `silent for ${silentMs / 1000} s, and PostgreSQL is not seen at work on it: the connection was given up`;
     socket.destroy(toConnectionError('CONNECTION_SILENT', silence));
   }
@@ -150,10 +204,23 @@ export function openConnection(options: ConnectionOptions): Connection {
     // The types of postgres.js know neither. Lists, because it cuts a text at its first colon.
     ...({ socket: connect, host: [address.host], port: [address.port] } as object),
   });
-  if (options.signal !== undefined) setMaxListeners(0, options.signal);
-  const cancelAll = (): void => void cancelStatements(open, askOnSecond, closing.signal);
-  if (options.signal?.aborted === true) cancelAll();
-  options.signal?.addEventListener('abort', cancelAll, { signal: closing.signal });
+
+  /** Without this PostgreSQL would finish long statements after a stop, and keep the lock of the stream until then. */
+  async function cancelStatements(): Promise<void> {
+    const stoppedMs = performance.now();
+    while (!closing.signal.aborted && performance.now() - stoppedMs < CANCEL_FOR_MS) {
+      for (const { query, sinceMs } of open.values()) {
+        if (performance.now() - sinceMs < CANCEL_AFTER_MS) continue;
+        query.canceller?.(query).catch(() => undefined);
+        query.canceller = null;
+      }
+      await sleep(CANCEL_AFTER_MS / 4, closing.signal);
+    }
+  }
+  if (signal !== undefined) setMaxListeners(0, signal);
+  if (signal?.aborted === true) void cancelStatements();
+  signal?.addEventListener('abort', () => void cancelStatements(), { signal: closing.signal });
+
   let abortedBy: unknown;
   /** The COPY under way. Other statements are sent after it, in the order of their calls: between its rows one would end it. */
   let copying: Promise<void> | undefined;
@@ -170,17 +237,13 @@ export function openConnection(options: ConnectionOptions): Connection {
       if (result instanceof Writable) result.on('error', () => undefined);
       else {
         open.delete(query);
-        options.onStatement?.(statement, { rows: toRowCount(result), errorCode: null });
         statement.resolve?.();
       }
       resolve(result);
     };
     query.reject = (error) => {
       open.delete(query);
-      const errorCode = databaseCode(error) ?? 'unknown';
-      addPasswordAdvice(error, address.password);
-      if (errorCode !== ABORTED) abortedBy = error;
-      options.onStatement?.(statement, { rows: null, errorCode });
+      if (databaseCode(error) !== ABORTED) abortedBy = error;
       statement.reject?.(error);
       reject(error);
     };

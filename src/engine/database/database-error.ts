@@ -20,95 +20,41 @@ export function databaseCode(error: unknown): string | undefined {
 export const databaseMessage = (error: unknown): string =>
   causesOf(error).findLast(({ message }) => message !== '')?.message ?? String(error);
 
-/** A write on a standby or a read-only server: no run can store anything until a primary answers again. */
-const READ_ONLY = '25006';
-
 export const READ_ONLY_ADVICE =
   'Point DATABASE_URL at the primary server, or take default_transaction_read_only back.';
 
-const UNREACHABLE = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EPIPE',
-  'ENOENT',
-  'EACCES',
-  'CONNECT_TIMEOUT',
-  'CONNECTION_CLOSED',
-  'CONNECTION_SILENT',
-  'TLS_NOT_OFFERED',
-  'CONNECTION_ENDED',
-  'CONNECTION_DESTROYED',
-  '57P01', // admin shutdown
-  '57P02', // crash shutdown
-  '57P03', // starting up
-  '53300', // too many connections, on a node of Citus
-  READ_ONLY,
-]);
-
-/**
- * PostgreSQL has refused or ended the connection, with any code: `connect` was revoked (42501), too many
- * connections.
- */
-const isConnectionRefused = (error: unknown): boolean =>
-  causesOf(error).some((one) => (one as { severity?: unknown }).severity === 'FATAL');
+/** Of the system, the driver and PostgreSQL: shutting down, crashed, starting up, no connection left, read-only. */
+const UNREACHABLE = new Set(
+  `ECONNREFUSED ECONNRESET ENOTFOUND EAI_AGAIN ETIMEDOUT EHOSTUNREACH ENETUNREACH EPIPE ENOENT EACCES CONNECT_TIMEOUT
+   CONNECTION_CLOSED CONNECTION_SILENT CONNECTION_ENDED CONNECTION_DESTROYED TLS_NOT_OFFERED
+   57P01 57P02 57P03 53300 25006`.split(/\s+/),
+);
 
 /** The server's certificate is not trusted, or belongs to another server. */
-const CERTIFICATE = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'CERT_HAS_EXPIRED',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-]);
+const CERTIFICATE = new Set(
+  `DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_VERIFY_LEAF_SIGNATURE
+   UNABLE_TO_GET_ISSUER_CERT_LOCALLY CERT_HAS_EXPIRED ERR_TLS_CERT_ALTNAME_INVALID`.split(/\s+/),
+);
 
-/** PostgreSQL keeps a password in this form (SASLprep, nearly), and the driver sends it as it is. */
-const isChangedBySaslPrep = (password: string): boolean =>
-  password.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '') !== password;
-
-/** Advice for a refused password, of which the error says nothing. */
-export function addPasswordAdvice(error: unknown, password: string | undefined): void {
-  if (databaseCode(error) !== '28P01' || password === undefined || !isChangedBySaslPrep(password)) return;
-  Object.assign(error as Error, {
-    hint: 'The password has characters that PostgreSQL keeps in another form (SASLprep), such as ﬁ, ½ or a soft hyphen: give the role a password without them.',
-  });
-}
+/** PostgreSQL has refused or ended the connection, with any code: `connect` was revoked (42501), too many connections. */
+const isConnectionRefused = (error: unknown): boolean =>
+  causesOf(error).some((one) => (one as { severity?: unknown }).severity === 'FATAL');
 
 const REFUSED: Readonly<Record<string, string>> = {
   '28P01':
     'Correct user and password in DATABASE_URL; @ / : # ? % in them are written %40 %2F %3A %23 %3F %25.',
-  '28000': 'PostgreSQL does not let this user log in from here: see alter role … login, and pg_hba.conf.',
+  '28000':
+    'PostgreSQL does not let this user log in from here: see alter role … login, and pg_hba.conf; where it wants TLS, add ?sslmode=require to DATABASE_URL.',
+  '3D000': 'Create it with createdb, or correct DATABASE_URL.',
   '42501': 'This user may not connect to the database: grant connect on it, as its owner.',
   '53300':
     'PostgreSQL has no connection left: a worker takes up to 3, and one for each of at most 20 runs under way. Raise max_connections there, or the limit of the role or the database.',
-  [READ_ONLY]: READ_ONLY_ADVICE,
+  '25006': READ_ONLY_ADVICE,
   TLS_NOT_OFFERED:
     'This PostgreSQL does not speak TLS: switch it on there (ssl = on), or take sslmode out of DATABASE_URL.',
 };
-
-/** The next step, if the failure shows it; undefined: use the advice of its code. */
-function refusalAdvice(error: unknown, code: string, said: string): string | undefined {
-  if (code === '3D000') {
-    const [, name = 'NAME'] = /"([^"]+)"/.exec(said) ?? [];
-    return `Create it: createdb ${name}, or as a user who may: create database "${name}"; or correct DATABASE_URL.`;
-  }
-  if (code === '28000' && said.includes('no encryption')) {
-    return 'This PostgreSQL wants TLS: add ?sslmode=require to DATABASE_URL.';
-  }
-  if (code === '28000' && said.includes('SSL encryption')) {
-    return 'If pg_hba.conf lets this user in without TLS only, add ?sslmode=disable to DATABASE_URL.';
-  }
-  if (CERTIFICATE.has(code)) {
-    return 'Name the authority of the server’s certificate in sslrootcert (DATABASE_URL) or NODE_EXTRA_CA_CERTS, or ask for less with sslmode=require, without channel_binding.';
-  }
-  const hint = causesOf(error).map((one) => (one as { hint?: string }).hint);
-  return (code === '28P01' ? hint.find((one) => one !== undefined) : undefined) ?? REFUSED[code];
-}
+const CERTIFICATE_ADVICE =
+  'Name the authority of the server’s certificate in sslrootcert (DATABASE_URL) or NODE_EXTRA_CA_CERTS, or ask for less with sslmode=require, without channel_binding.';
 
 /** An earlier statement of the transaction has failed. */
 export const ABORTED = '25P02';
@@ -119,20 +65,10 @@ export function isCancelled(error: unknown): boolean {
 }
 
 /** A value that PostgreSQL cannot store, as opposed to a wrong statement or server. */
-export function isDataError(error: unknown): boolean {
-  const code = databaseCode(error) ?? '';
-  return /^(22|23|54)[0-9A-Z]{3}$/.test(code);
-}
-
-const NOT_OURS =
-  'Something that no migration made is in the way, or a table was changed by hand: the message names it. Take it out of schema safety, or put the table back.';
+export const isDataError = (error: unknown): boolean =>
+  /^(22|23|54)[0-9A-Z]{3}$/.test(databaseCode(error) ?? '');
 
 const ADVICE: Readonly<Record<string, string>> = {
-  '23503': NOT_OURS,
-  '23505': NOT_OURS,
-  '42704': NOT_OURS,
-  '40P01':
-    'Another session wrote to the same tables in another order; the next run stores what this one has not. If it comes back: only safety-sync writes to schemas safety and safety_sync.',
   '57014':
     'Remove a time-out for this role or database (alter role … reset statement_timeout), or ask who cancelled the statement.',
   '55P03':
@@ -143,29 +79,26 @@ const ADVICE: Readonly<Record<string, string>> = {
 /** Converts a failure of the database to an error with a code; an error that already has a code is returned unchanged. */
 export function toDatabaseError(error: unknown): SafetySyncError {
   if (error instanceof SafetySyncError) return error;
-  const code = databaseCode(error);
+  const code = databaseCode(error) ?? '';
   const said = databaseMessage(error);
-  const message = `PostgreSQL: ${said}${code === undefined || said.includes(code) ? '' : ` (${code})`}`;
-  const isUnreachable = code !== undefined && (UNREACHABLE.has(code) || code.startsWith('08'));
-  if (isUnreachable || CERTIFICATE.has(code ?? '') || isConnectionRefused(error)) {
-    const advice = refusalAdvice(error, code ?? '', said);
+  const message = `PostgreSQL: ${said}${said.includes(code) ? '' : ` (${code})`}`;
+  if (UNREACHABLE.has(code) || code.startsWith('08') || CERTIFICATE.has(code) || isConnectionRefused(error)) {
+    const advice = CERTIFICATE.has(code) ? CERTIFICATE_ADVICE : REFUSED[code];
     return new SafetySyncError('database_unreachable', message, { cause: error, advice });
   }
   if (code === '42501') return new SafetySyncError('database_permission', message, { cause: error });
-  if (code === '42P01' || code === '3F000' || code === '42703') {
+  if (['42P01', '3F000', '42703'].includes(code))
     return new SafetySyncError('database_not_migrated', message, { cause: error });
-  }
-  return new SafetySyncError('database_error', message, { cause: error, advice: ADVICE[code ?? ''] });
+  return new SafetySyncError('database_error', message, { cause: error, advice: ADVICE[code] });
 }
-
-/** Thrown by the code that uses PostgreSQL, as opposed to a defect of the program. */
-const isOfDatabase = (error: unknown): boolean =>
-  causesOf(error).some((one) => one instanceof DrizzleQueryError || one.name === 'PostgresError');
 
 /** For callers that cannot retry: an error of the program, without statement and parameters. */
 export function toKnownError(error: unknown): SafetySyncError {
-  if (error instanceof SafetySyncError) return error;
-  if (isOfDatabase(error)) return toDatabaseError(error);
+  // Thrown by the code that uses PostgreSQL, as opposed to a defect of the program.
+  const isOfDatabase = causesOf(error).some(
+    (one) => one instanceof DrizzleQueryError || one.name === 'PostgresError',
+  );
+  if (error instanceof SafetySyncError || isOfDatabase) return toDatabaseError(error);
   return new SafetySyncError('internal_error', error instanceof Error ? error.message : String(error), {
     cause: error,
   });

@@ -21,8 +21,8 @@ export interface DatabaseAddress {
 }
 
 export interface Tls {
-  /** `prefer`: goes on without it where the server has none. `direct`: it begins without a question. */
-  readonly start: 'prefer' | 'require' | 'direct';
+  /** Goes on without it where the server has none. */
+  readonly isOptional: boolean;
   readonly options: TlsOptions;
 }
 
@@ -33,7 +33,7 @@ const UNREADABLE = `is not a URL that can be read (the value is not shown): ${EN
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 const UNDERSTOOD = new Set(
-  `host hostaddr port dbname user password connect_timeout options target_session_attrs channel_binding gssencmode sslmode sslnegotiation sslrootcert sslcert sslkey sslpassword
+  `host hostaddr port dbname user password connect_timeout options channel_binding sslmode sslrootcert sslcert sslkey sslpassword
    ssl_min_protocol_version ssl_max_protocol_version`.split(/\s+/),
 );
 /**
@@ -42,12 +42,20 @@ const UNDERSTOOD = new Set(
  */
 const DROPPED = new Set(
   `application_name fallback_application_name keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout passfile client_encoding
-   krbsrvname gsslib gssdelegation sslcompression sslsni sslcertmode sslkeylogfile load_balance_hosts
+   krbsrvname gsslib gssdelegation gssencmode sslcompression sslsni sslcertmode sslkeylogfile sslnegotiation load_balance_hosts target_session_attrs
    min_protocol_version max_protocol_version`.split(/\s+/),
 );
+/** Values that no dropped parameter may have. */
+const REFUSED: Readonly<Record<string, string>> = {
+  'gssencmode=require': 'gssencmode=require is not supported: use TLS',
+  'target_session_attrs=read-only': 'target_session_attrs asks for a server that cannot store: take it out',
+  'target_session_attrs=standby': 'target_session_attrs asks for a server that cannot store: take it out',
+};
 
 const SOCKET_FOLDERS = ['/run/postgresql', '/var/run/postgresql', '/tmp'];
 const CONNECT_TIMEOUT_SECONDS = 10;
+
+type Parameters = Readonly<Record<string, string | undefined>>;
 
 function refuse(problem: string): never {
   throw new SafetySyncError('configuration_invalid', problem);
@@ -64,11 +72,13 @@ function decode(text: string): string {
 }
 
 /** Of several with one name the last counts, as in libpq. */
-function readParameters(query: string): Readonly<Record<string, string>> {
+function readParameters(query: string): Parameters {
   const parameters: Record<string, string> = {};
   for (const pair of query.split('&').filter((one) => one !== '')) {
     const [name = '', ...rest] = pair.split('=').map(decode);
     const value = rest.join('=');
+    const problem = REFUSED[`${name}=${value}`];
+    if (problem !== undefined) refuse(problem);
     if (name === 'ssl' && value === 'true') parameters['sslmode'] = 'require';
     else if (UNDERSTOOD.has(name)) parameters[name] = value;
     else if (!DROPPED.has(name)) {
@@ -93,10 +103,9 @@ function readParameterFile(name: string, path: string | undefined): Buffer | und
  * The driver cannot bind SCRAM to the channel. What that protects from, another server in between, a verified certificate
  * does, too: `channel_binding=require` means `verify-full`.
  */
-function readTlsMode(parameters: Readonly<Record<string, string>>, isLocal: boolean): string {
-  const { sslmode, sslrootcert, channel_binding: binding, gssencmode } = parameters;
+function readTlsMode(parameters: Parameters, isLocal: boolean): string {
+  const { sslmode, sslrootcert, channel_binding: binding } = parameters;
   if (sslmode !== undefined && !MODES.includes(sslmode)) refuse(`sslmode must be one of ${MODES.join(', ')}`);
-  if (gssencmode === 'require') refuse('gssencmode=require is not supported: use TLS');
   if (binding === 'require' || sslrootcert === 'system') {
     if (sslmode === 'disable')
       refuse('channel_binding and sslrootcert need TLS, which sslmode=disable turns off');
@@ -107,14 +116,13 @@ function readTlsMode(parameters: Readonly<Record<string, string>>, isLocal: bool
   return sslmode ?? (isLocal ? 'disable' : 'prefer');
 }
 
-function readTls(parameters: Readonly<Record<string, string>>, host: string, isLocal: boolean): Tls | null {
+function readTls(parameters: Parameters, host: string, isLocal: boolean): Tls | null {
   const mode = readTlsMode(parameters, isLocal);
   if (mode === 'disable') return null;
-  const { sslrootcert, sslcert, sslkey, sslpassword, sslnegotiation } = parameters;
+  const { sslrootcert, sslcert, sslkey, sslpassword } = parameters;
   const isVerified = mode.startsWith('verify');
-  const isOptional = mode === 'allow' || mode === 'prefer';
   return {
-    start: sslnegotiation === 'direct' ? 'direct' : isOptional ? 'prefer' : 'require',
+    isOptional: mode === 'allow' || mode === 'prefer',
     options: {
       host,
       ...(isIP(host) === 0 ? { servername: host } : {}),
@@ -128,11 +136,6 @@ function readTls(parameters: Readonly<Record<string, string>>, host: string, isL
       maxVersion: parameters['ssl_max_protocol_version'] as TlsOptions['maxVersion'],
     },
   };
-}
-
-function readPort(text: string): number {
-  const port = Number(text);
-  return /^\d+$/.test(text) && port > 0 && port < 65536 ? port : refuse(UNREADABLE);
 }
 
 /** Without a name of a host: the socket of a server on this machine, if there is one. */
@@ -171,16 +174,14 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
   }
   const [, hostText = '', portText] =
     /^(\[[^\]]*\]|[^:\s]*)(?::(\d*))?$/.exec(parts.hosts) ?? refuse(UNREADABLE);
-  const port = readPort(orUndefined(parameters['port'] ?? portText ?? '') ?? process.env['PGPORT'] ?? '5432');
+  const port = Number(orUndefined(parameters['port'] ?? portText ?? '') ?? process.env['PGPORT'] ?? '5432');
+  if (!(port > 0 && port < 65536)) refuse(UNREADABLE);
   const name = parameters['host'] ?? decode(hostText).replace(/^\[(.*)\]$/, '$1');
   const host = orUndefined(name) ?? parameters['hostaddr'] ?? findHost(port);
   const path = host.startsWith('/') ? `${host}/.s.PGSQL.${port}` : undefined;
   const isLocal = path !== undefined || host === 'localhost' || host === '::1' || /^127\.[\d.]+$/.test(host);
   const timeout = parameters['connect_timeout'] ?? String(CONNECT_TIMEOUT_SECONDS);
   if (!/^\d+$/.test(timeout)) refuse('connect_timeout must be a number of seconds');
-  if (/^(?:read-only|standby)$/.test(parameters['target_session_attrs'] ?? '')) {
-    refuse('target_session_attrs asks for a server that cannot store: take it out');
-  }
   return {
     host: parameters['hostaddr'] ?? host,
     port,

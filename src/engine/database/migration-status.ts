@@ -29,9 +29,8 @@ export interface MigrationStatus {
 
 /** A migration has `created_at`; a function or view has `name` instead. */
 const READ_LEDGER = `select min(created_at)::text as oldest, max(created_at)::text as newest,
-    (array_agg(program_version order by created_at desc) filter (where created_at is not null))[1] as version,
-    coalesce(json_object_agg(name, json_build_object('hash', hash, 'version', program_version))
-      filter (where name is not null), '{}')::text as definitions,
+    coalesce(json_agg(distinct program_version), '[]')::text as versions,
+    coalesce(json_object_agg(name, hash) filter (where name is not null), '{}')::text as hashes,
     (select coalesce(json_agg(relname), '[]')::text from pg_class
       where relnamespace = to_regnamespace('safety') and relkind = 'v') as views
   from ${LEDGER}`;
@@ -39,29 +38,22 @@ const READ_LEDGER = `select min(created_at)::text as oldest, max(created_at)::te
 interface Ledger {
   readonly oldest: string | null;
   readonly newest: string | null;
-  readonly version: string | null;
-  /** JSON: `Applied` by name. */
-  readonly definitions: string;
+  /** JSON: of the programs that migrated. */
+  readonly versions: string;
+  /** JSON: by name. */
+  readonly hashes: string;
   /** JSON: the names of the views that exist. */
   readonly views: string;
 }
 
-type Applied = Readonly<Record<string, { readonly hash: string; readonly version: string }>>;
-
-const isNewer = (version: string): boolean => version.localeCompare(VERSION, 'en', { numeric: true }) > 0;
-
 /** Error: `database_newer`, because this program does not know which values the columns that were added need. */
-function assertNotNewer({ newest, version }: Ledger, applied: Applied): void {
-  const ours = new Map(DEFINITIONS.map(({ name, hash }) => [name, hash]));
-  const replaced = Object.entries(applied).find(
-    ([name, one]) => one.hash !== ours.get(name) && isNewer(one.version),
-  );
-  const isUnknown = Number(newest) > (KNOWN.at(-1) ?? 0);
-  if (!isUnknown && replaced === undefined) return;
-  const writer = (isUnknown ? version : replaced?.[1].version) ?? '(a newer version)';
+function assertNotNewer({ newest, versions }: Ledger): void {
+  const compare = (one: string, other: string) => one.localeCompare(other, 'en', { numeric: true });
+  const newer = (JSON.parse(versions) as string[]).filter((one) => compare(one, VERSION) > 0);
+  if (newer.length === 0 && Number(newest) <= (KNOWN.at(-1) ?? 0)) return;
   throw new SafetySyncError(
     'database_newer',
-    `the warehouse was migrated by safety-sync ${writer}, and this is the older ${VERSION}`,
+    `the warehouse was migrated by safety-sync ${newer.toSorted(compare).at(-1) ?? '(a newer version)'}, and this is the older ${VERSION}`,
   );
 }
 
@@ -85,13 +77,13 @@ export async function readMigrationStatus(connection: TextQueries): Promise<Migr
   if (!found.is_named) throw tooOld();
   const [ledger] = await connection.query<Ledger>(READ_LEDGER);
   if (ledger === undefined) return nothing;
-  const applied = JSON.parse(ledger.definitions) as Applied;
-  assertNotNewer(ledger, applied);
+  assertNotNewer(ledger);
+  const applied = JSON.parse(ledger.hashes) as Readonly<Record<string, string>>;
   if (ledger.oldest !== null && Number(ledger.oldest) < (KNOWN[0] ?? 0)) throw tooOld();
   const pendingTables = KNOWN.filter((when) => when > Number(ledger.newest)).length;
   const existing = new Set(JSON.parse(ledger.views) as string[]);
   const changed = DEFINITIONS.filter(
-    ({ name, hash, isView }) => applied[name]?.hash !== hash || (isView && !existing.has(name)),
+    ({ name, hash, isView }) => applied[name] !== hash || (isView && !existing.has(name)),
   );
   const ours = new Set(DEFINITIONS.map(({ name }) => name));
   const dropped = Object.keys(applied).filter((name) => !ours.has(name) && existing.has(name));
@@ -99,17 +91,19 @@ export async function readMigrationStatus(connection: TextQueries): Promise<Migr
   return { known, pending: pendingTables + views, pendingTables, changed, dropped };
 }
 
-const notMigrated = (pending: number): SafetySyncError =>
-  new SafetySyncError('database_not_migrated', `the warehouse lacks ${pending} of this program’s migrations`);
-
-/** Errors: `database_not_migrated` when the warehouse lacks a migration of this program, `database_newer`. */
-export async function assertMigrated(connection: TextQueries): Promise<void> {
-  const { pending } = await readMigrationStatus(connection);
-  if (pending > 0) throw notMigrated(pending);
-}
-
-/** Like `assertMigrated`, for what only stores: it needs the tables, and no view. */
-export async function assertTablesMigrated(connection: TextQueries): Promise<void> {
-  const { pendingTables } = await readMigrationStatus(connection);
-  if (pendingTables > 0) throw notMigrated(pendingTables);
+/**
+ * Errors: `database_not_migrated` when the warehouse lacks a migration of this program, `database_newer`. What only stores needs
+ * the tables, and no view.
+ */
+export async function assertMigrated(
+  connection: TextQueries,
+  needs: 'all' | 'tables' = 'all',
+): Promise<void> {
+  const { pending, pendingTables } = await readMigrationStatus(connection);
+  const lacking = needs === 'all' ? pending : pendingTables;
+  if (lacking > 0)
+    throw new SafetySyncError(
+      'database_not_migrated',
+      `the warehouse lacks ${lacking} of this program’s migrations`,
+    );
 }

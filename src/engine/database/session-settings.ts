@@ -4,12 +4,11 @@
  */
 
 /**
- * An expression that removes the time-outs of the role or the database from a session, and returns the names of those that
- * were set (`lock_timeout,statement_timeout`, null: none). They are intended for other sessions: a merge or a migration may
- * take long, and a session is idle during requests to the service. Not every version of PostgreSQL has all of them.
+ * An expression that removes the time-outs of the role or the database from a session. They are intended for other sessions: a
+ * merge or a migration may take long, and a session is idle during requests to the service. Not every version of PostgreSQL
+ * has all of them.
  */
-const NO_TIMEOUTS = `(select string_agg(name, ',') filter (where set_config(name, '0', false) = '0')
-  from unnest(array['idle_in_transaction_session_timeout', 'idle_session_timeout', 'lock_timeout', 'statement_timeout',
+const NO_TIMEOUTS = `(select count(set_config(name, '0', false)) from unnest(array['idle_in_transaction_session_timeout', 'idle_session_timeout', 'lock_timeout', 'statement_timeout',
     'transaction_timeout']) as t (name) where current_setting(name, true) <> '0')`;
 
 /** The server ends a session, with its locks, when its client has been unreachable for about a minute. */
@@ -23,7 +22,7 @@ const KEEP_ALIVES = `set_config('tcp_keepalives_idle', '30', false), set_config(
 export const OWN_SETTINGS = `set_config('search_path', 'pg_catalog', false),
   set_config('default_transaction_isolation', 'read committed', false),
   set_config('extra_float_digits', '1', false), set_config('array_nulls', 'on', false),
-  set_config('transform_null_equals', 'off', false), ${KEEP_ALIVES}, ${NO_TIMEOUTS} as freed`;
+  set_config('transform_null_equals', 'off', false), ${KEEP_ALIVES}, ${NO_TIMEOUTS}`;
 
 /**
  * Sent at the beginning of a connection: the formats in which PostgreSQL reads and writes times and texts. Other settings

@@ -5,7 +5,7 @@ import { isCancelled, toKnownError } from '../database/database-error.ts';
 import { readOpenIssues } from '../control-tables/issues.ts';
 import { countAttributes, noCounts } from '../control-tables/record-counts.ts';
 import { closeDeadRuns, finishRun, hasRecentRun, recordRun } from '../control-tables/runs.ts';
-import { assertTablesMigrated } from '../database/migration-status.ts';
+import { assertMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { recordStream, readStreamState } from '../control-tables/stream-state.ts';
@@ -91,7 +91,7 @@ async function runLocked(context: RunContext, request: RunRequest, meter: Reques
     }
     context.events.onSession?.(stream);
     // Another process may have migrated the database since this one began.
-    await assertTablesMigrated(session.connection);
+    await assertMigrated(session.connection, 'tables');
     const withinMs = request.unlessBegunWithinMs?.();
     if (withinMs !== undefined && (await hasRecentRun(session.connection.db, { ...scope, kind, withinMs })))
       return await skip(`another worker has done this ${kind}`);
@@ -117,7 +117,7 @@ async function runInSession(
   const { settings, signal, events } = context;
   const { accountId } = settings;
   const { db } = session.connection;
-  const dead = await closeDeadRuns(db, { accountId, stream: asked.stream }, context.owner);
+  const dead = await closeDeadRuns(db, { accountId, stream: asked.stream });
   if (dead > 0) events.onDeadRuns?.(asked.stream, dead);
   const state = await readStreamState(db, accountId, asked.stream);
   const request = state.isMoved ? afterMove(asked) : asked;

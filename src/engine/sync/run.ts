@@ -11,9 +11,8 @@ import type { Removed, Retention } from '../history/retention.ts';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { Load } from '../loading/load.ts';
 import type { CleanResult, PrivacySettings } from '../privacy/settings.ts';
-import { describeHolder } from '../control-tables/lock-holders.ts';
+import { describeOpenRun } from '../control-tables/runs.ts';
 import { openStreamSession, type StreamSession } from '../control-tables/stream-session.ts';
-import type { OnStatement } from '../database/watch-statements.ts';
 import type { ReadOptions, SyncSettings } from '../reading/read-request.ts';
 import { isWholeTime, WHOLE_TIME } from '../reading/creation-time.ts';
 import type { BackfillProgress, ReadOutcome } from '../reading/step.ts';
@@ -53,8 +52,6 @@ export interface RunEvents {
   readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
   /** The run has its lock. */
   readonly onSession?: (stream: StreamName) => void;
-  /** Called after each statement of the run's session. Without it statements are not timed. */
-  readonly onStatement?: OnStatement | undefined;
 }
 
 export interface RunRequest extends ReadOptions {
@@ -175,12 +172,10 @@ export async function openSession(
   whenBusy: 'skip' | 'wait',
 ): Promise<StreamSession | undefined> {
   const scope = { accountId, stream };
-  const { onStatement } = events;
   const announce = async (): Promise<void> => {
     // Never rejects, because the wait goes on in any case.
-    const { name } = await describeHolder(db, scope).catch(() => ({ name: 'another run' }));
-    events.onWait?.(stream, name);
+    events.onWait?.(stream, await describeOpenRun(db, scope).catch(() => 'another run'));
   };
   const onWait = (): void => void announce();
-  return await openStreamSession({ databaseUrl, ...scope, whenBusy, signal, onStatement, onWait });
+  return await openStreamSession({ databaseUrl, ...scope, whenBusy, signal, onWait });
 }

@@ -35,14 +35,13 @@ export function createOutageLog({ dependency, log, clock }: OutageLogOptions) {
 
   return {
     /** `isRun` false: a check by the worker itself. */
-    recordFailure({ code, message, advice, repeatedForMs = 0 }: SafetySyncError, isRun = false) {
+    recordFailure({ code, message, advice }: SafetySyncError, isRun = false) {
       if (open === undefined) {
         log.error(
           { outage: dependency, error_code: code, error_message: message, advice },
           `the ${dependency} cannot be used (${code}: ${message}); retrying; further failures are not logged until it is back. ${advice}`,
         );
-        // A run fails minutes after the first failure of its request.
-        open = { dependency, sinceMs: clock.now() - repeatedForMs, failedRuns: 0, code, message, advice };
+        open = { dependency, sinceMs: clock.now(), failedRuns: 0, code, message, advice };
       }
       // A lost session has no reason of its own.
       if (open.code === 'lock_lost') open = { ...open, code, message, advice };

@@ -5,7 +5,7 @@ import {
   offReasonOf,
   type OffReasons,
 } from '../../config/account-config.ts';
-import type { Retry } from '../../engine/api/retries.ts';
+import type { Retry } from '../../engine/api/client.ts';
 import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import type { BackfillProgress } from '../../engine/reading/step.ts';
 import { streamNamed } from '../../engine/streams/index.ts';

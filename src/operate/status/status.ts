@@ -86,11 +86,7 @@ export function buildStatus(facts: StatusFacts): Status {
       offReasons,
       nowMs: judgedMs,
       freshnessBudgetMinutes: facts.freshnessBudgetMinutes,
-      retries: runner.retries.map((one) => ({
-        ...one,
-        sinceMs: one.sinceMs + offMs,
-        nextMs: one.nextMs + offMs,
-      })),
+      retries: runner.retries.map((one) => ({ ...one, sinceMs: one.sinceMs + offMs })),
     };
     const streams = (accountsRead?.accounts.get(accountId) ?? UNKNOWN_STREAMS).map((one) =>
       toStreamStatus(one, judging),

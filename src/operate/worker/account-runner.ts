@@ -69,7 +69,6 @@ export function createAccountRunner(options: AccountRunnerOptions) {
       databaseOutage.recordFailure(error, true);
       cutOff.set(runName(stream, kind), job);
     }
-    account.isAway = health.outage !== undefined;
     // The beginning of the outage was logged, and the refusal.
     logResult(account, result, {
       kind,

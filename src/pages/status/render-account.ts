@@ -76,13 +76,9 @@ function activityOf({ running, retry, lastRun, isScheduled }: StreamDetail, nowM
   const what = { sync: 'Running', backfill: 'Backfill running', reconcile: 'Reconcile running' }[kind];
   const waits =
     retry !== null &&
-    html` <span class="t-warning">
-      ${
-        retry.nextMs > nowMs
-          ? `Waiting: ${retry.reason}, attempt ${retry.attempt} of ${retry.attempts}, next ${untilOf(retry.nextMs, nowMs)}.`
-          : `Attempt ${retry.attempt + 1} of ${retry.attempts} is under way, after: ${retry.reason}.`
-      }
-    </span>`;
+    html` <span class="t-warning"
+      >Waiting for ${formatDuration(nowMs - retry.sinceMs)}: ${retry.reason}.</span
+    >`;
   return html`<span class="t-busy"
       >${what} for ${formatDuration(durationMs)}: ${formatCount(records)}${of} records.</span
     >${waits}`;

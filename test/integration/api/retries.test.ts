@@ -1,6 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { type RetryEvent, createRequestMeter } from '../../../src/engine/api/requests.ts';
-import type { SafetySyncError } from '../../../src/shared/errors.ts';
+import { expect, test } from 'vitest';
+import { createRequestMeter } from '../../../src/engine/api/requests.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';
 
 const REQUEST = { method: 'x.list', listKey: 'items', params: {} };
@@ -12,47 +11,38 @@ test('a response that breaks is requested and read again from its beginning', as
     else respondJson(response, { ok: true, items: [1, 2] }, { 'svc-request-id': 'r3' });
   });
   const meter = createRequestMeter();
-  const events: RetryEvent[] = [];
-  const client = server.client({ mostRetries: 2, onRetry: (event) => events.push(event) });
+  const events: unknown[] = [];
+  const client = server.client({
+    mostRetries: 2,
+    onRetry: ({ method, attempt, error }) => events.push([method, attempt, error.code]),
+  });
   const page = await client.page({ ...REQUEST, meter });
   expect(page.records.map((one) => one.parse())).toEqual([1, 2]);
   expect(meter).toMatchObject({ requests: 3, retries: 2, lastRequestId: 'r3' });
-  expect(events.map(({ method, attempt, error }) => [method, attempt, error.code])).toEqual([
+  expect(events).toEqual([
     ['x.list', 1, 'response_cut'],
     ['x.list', 2, 'response_cut'],
   ]);
 });
 
-test('if all attempts fail, the last error contains the number of attempts', async () => {
+test.each([
+  ['server_error', 4],
+  ['rate_limit_exceeded', 4],
+  ['token_invalid', 1],
+  ['account_inactive', 1],
+  ['parameter_missing', 1],
+  ['content_not_found', 1],
+  ['something_new', 1],
+])('with three retries a request that always fails with %s is sent %i times', async (error, times) => {
   const server = await startProtocolServer((response) =>
-    respondJson(response, { ok: false, error: 'server_error' }),
+    respondJson(response, { ok: false, error }, { 'retry-after': '0.01' }),
   );
   const meter = createRequestMeter();
-  let elapsedMs = 0;
-  const clock = { now: () => Date.now(), monotonicMs: () => (elapsedMs += 1000) };
-  const error: unknown = await server
-    .client({ mostRetries: 3, clock })
-    .page({ ...REQUEST, meter })
-    .catch((caught: unknown) => caught);
-  expect((error as SafetySyncError).repeatedForMs).toBeGreaterThanOrEqual(4_000);
-  expect(error).toMatchObject({
-    code: 'server_error',
-    message: 'The service refused x.list {}: server_error (after 4 attempts)',
-  });
-  expect(meter).toMatchObject({ requests: 4, retries: 3 });
+  const counted = times === 1 ? error : `${error} (after ${times} attempts)`;
+  await expect(server.client({ mostRetries: 3 }).page({ ...REQUEST, meter })).rejects.toThrow(counted);
+  expect(meter).toMatchObject({ requests: times, retries: times - 1 });
+  expect(server.requests).toHaveLength(times);
 });
-
-test.each(['token_invalid', 'account_inactive', 'parameter_missing', 'content_not_found', 'something_new'])(
-  'a request that fails with %s is sent once',
-  async (identifier) => {
-    const server = await startProtocolServer((response) =>
-      respondJson(response, { ok: false, error: identifier }),
-    );
-    const request = { ...REQUEST, meter: createRequestMeter() };
-    await expect(server.client({ mostRetries: 3 }).page(request)).rejects.toThrow(identifier);
-    expect(server.requests).toHaveLength(1);
-  },
-);
 
 test('after an error that concerns one request only, a request with fewer retries is repeated so many times', async () => {
   const server = await startProtocolServer((response) =>
@@ -62,34 +52,49 @@ test('after an error that concerns one request only, a request with fewer retrie
   await expect(server.client({ mostRetries: 5 }).page(request)).rejects.toThrow('after 2 attempts');
 });
 
-describe('stopping', () => {
-  test.each(['the response', 'the rest of the response', 'a retry', 'the end of a block'])(
-    'an abort ends the wait for %s at once',
-    async (place) => {
-      const stop = new AbortController();
-      const server = await startProtocolServer((response) => {
-        if (place === 'a retry') respondJson(response, { ok: false, error: 'server_error' });
-        else if (place === 'the end of a block')
-          respondJson(response, { ok: false, error: 'rate_limit_exceeded' });
-        else if (place === 'the rest of the response')
-          response.write('{"ok":true,"items":[1,', () => stop.abort());
-        else stop.abort();
-      });
-      const client = server.client({
-        concurrency: 1,
-        mostRetries: 5,
-        retryMinDelayMs: 3_600_000,
-        retryMaxDelayMs: 3_600_000,
-        onRetry: () => stop.abort(),
-      });
-      const request = { ...REQUEST, meter: createRequestMeter(), signal: stop.signal };
-      await expect(client.page(request)).rejects.toMatchObject({
-        code: 'interrupted',
-        message: 'x.list: stopped before its response',
-      });
-      await client.close();
-      expect(client.pressure).toMatchObject({ inFlight: 0, waiting: 0 });
-      expect(server.requests).toHaveLength(1);
-    },
-  );
+test('after refusals of requests in flight together, one request goes alone, and all lists are read in the end', async () => {
+  const held: (() => void)[] = [];
+  /** Requests at the service when another arrived. */
+  const underway: number[] = [];
+  let open = 0;
+  const server = await startProtocolServer((response, _request, ordinal) => {
+    underway.push(open);
+    open += 1;
+    response.once('close', () => (open -= 1));
+    if (ordinal > 4) {
+      // The fifth, after the block, is held until another one could have come.
+      setTimeout(() => respondJson(response, { ok: true, items: [1] }), ordinal === 5 ? 100 : 0);
+      return;
+    }
+    const refusal = { ok: false, error: 'rate_limit_exceeded' };
+    held.push(() => respondJson(response, refusal, { 'retry-after': '0.3' }));
+    if (held.length === 4) for (const refuse of held) refuse();
+  });
+  const client = server.client({ concurrency: 4, mostRetries: 1 });
+  const meter = createRequestMeter();
+  await Promise.all(Array.from({ length: 8 }, () => client.page({ ...REQUEST, meter })));
+  expect(meter).toMatchObject({ requests: 12, retries: 4, throttled: 4 });
+  expect(underway.slice(4, 6)).toEqual([0, 0]);
+  expect(Math.max(...underway)).toBeLessThan(4);
 });
+
+test.each(['the response', 'the rest of the response', 'a retry', 'the end of a block'])(
+  'an abort ends the wait for %s at once',
+  async (place) => {
+    const stop = new AbortController();
+    const server = await startProtocolServer((response) => {
+      if (place === 'a retry') respondJson(response, { ok: false, error: 'server_error' });
+      else if (place === 'the end of a block')
+        respondJson(response, { ok: false, error: 'rate_limit_exceeded' });
+      else if (place === 'the rest of the response')
+        response.write('{"ok":true,"items":[1,', () => stop.abort());
+      else stop.abort();
+    });
+    const hour = { retryMinDelayMs: 3_600_000, retryMaxDelayMs: 3_600_000 };
+    const client = server.client({ concurrency: 1, mostRetries: 5, ...hour, onRetry: () => stop.abort() });
+    await expect(
+      client.page({ ...REQUEST, meter: createRequestMeter(), signal: stop.signal }),
+    ).rejects.toMatchObject({ code: 'interrupted', message: 'x.list: stopped before its response' });
+    expect(server.requests).toHaveLength(1);
+  },
+);

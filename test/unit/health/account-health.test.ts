@@ -112,16 +112,6 @@ describe('a service that cannot be used', () => {
     expect(runs.heard('info')).toEqual(['the service is back after 2 h; 16 runs failed meanwhile']);
   });
 
-  it('has been away since the first failed request, not since the end of the retries', () => {
-    const runs = createFixture();
-    runs.pass(5 * MINUTE_MS);
-    runs.run(
-      'users',
-      failed('users', new SafetySyncError('network_error', 'reset', { repeatedForMs: 90_000 })),
-    );
-    expect(runs.health.outage).toMatchObject({ sinceMs: NOON + 5 * MINUTE_MS + 2 - 90_000 });
-  });
-
   it('is not meant by an error of the request or of the database', () => {
     const runs = createFixture();
     runs.run('users', failed('users', new SafetySyncError('parameter_invalid', 'no')));

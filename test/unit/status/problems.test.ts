@@ -3,12 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/operate/status/metrics.ts';
 import { toJsonStatus } from '../../../src/operate/status/json-status.ts';
 import { reasonsOf, textsOf } from '../../../src/operate/status/problem-words.ts';
-import { createRetries } from '../../../src/engine/api/retries.ts';
 import { buildRoutes, healthPage, readyPage } from '../../../src/operate/worker/routes.ts';
 import { longestPauseMs } from '../../../src/operate/worker/what-is-wrong.ts';
 import { badgeOf } from '../../../src/pages/status/render-account.ts';
 import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
-import { SafetySyncError } from '../../../src/shared/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
 import { GONE, iso, onlyAccount, runRow, statusOf } from '../../support/status-facts.ts';
 import { NOON } from '../../support/test-clock.ts';
@@ -345,32 +343,6 @@ describe('the badge of a stream', () => {
     expect(badge({ read: { pendingMigrations: 1, accounts: new Map() } })).toBe('off">not read yet');
     expect(badge(one({ offReasons: { followups: 'not scheduled' } }))).toBe('off">not scheduled');
   });
-});
-
-it('failed attempts are counted from the first one, until a request of the method succeeds', () => {
-  let nowMs = NOON;
-  const retries = createRetries({ now: () => nowMs });
-  const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-  const error = new SafetySyncError('network_error', 'no response', { cause: refused });
-  const fail = (attempt: number) =>
-    retries.record({ method: 'users.list', attempt, attempts: 9, delayMs: 2_000, error });
-  fail(1);
-  nowMs += MINUTE_MS;
-  fail(2);
-  expect(retries.current).toEqual([
-    {
-      ...{
-        method: 'users.list',
-        code: 'network_error',
-        reason: 'connection refused',
-        attempt: 2,
-        attempts: 9,
-      },
-      ...{ sinceMs: NOON, nextMs: NOON + MINUTE_MS + 2_000 },
-    },
-  ]);
-  retries.recordSuccess('users.list');
-  expect(retries.current).toEqual([]);
 });
 
 describe('the JSON of the status', () => {
