@@ -115,8 +115,6 @@ export const SERVICE_ERRORS = {
   },
 } as const satisfies Record<string, ErrorKind>;
 
-export type ServiceErrorIdentifier = keyof typeof SERVICE_ERRORS;
-
 /** Failures between the program and the service, or responses that are not in the specification. */
 export const TRANSPORT_ERRORS = {
   service_error_unknown: {

@@ -4,7 +4,6 @@
  * with workers.
  */
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase } from '../../src/cli/check/check-database.ts';
@@ -16,7 +15,6 @@ import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { inDatabase, joinCluster, nodesOf } from '../support/citus-nodes.ts';
 import { provideCoordinator } from '../support/postgres-server.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { type HistoryName, HISTORIES, readHistory } from '../support/state-replay.ts';
 import { createEmptyTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, SMALL_SANDBOX, type TestWorker } from '../support/worker.ts';
@@ -52,46 +50,11 @@ async function createClusterDatabase(): Promise<TestDatabase & { readonly urls: 
   };
 }
 
-/** Views that read rows of all accounts through the coordinator, with the reason. */
-const THROUGH_COORDINATOR: Readonly<Record<string, string>> = {
-  freshness: 'readable_accounts() is worked out once, in one row',
-  people: 'readable_accounts() likewise; one row for each person',
-  'question 31': 'reads freshness',
-};
-
-const readQuestions = (): (readonly [string, string])[] =>
-  [
-    ...readFileSync(new URL('../../docs/questions.md', import.meta.url), 'utf8').matchAll(
-      /^### (\d+)\. .*\n\n(?:\w[^\n]*\n(?:[^\n]+\n)*\n)?```sql\n([^`]*)```/gm,
-    ),
-  ].map(([, number = '', text = '']) => [`question ${number}`, text] as const);
-
 const findingsOf = async (url: string) => {
   const connection = openConnection({ url, applicationName: 'test', max: 1 });
   const checks = await checkDatabase(connection, 'the tables').finally(() => connection.close());
   return Object.fromEntries(checks.map(({ what, result, finding }) => [what, `${result}: ${finding}`]));
 };
-
-/** States of each history that do not begin at the end of the one before them. Deleted ones may come back later. */
-async function findBreaks(worker: TestWorker): Promise<unknown[]> {
-  const all = await Promise.all(
-    (Object.keys(HISTORIES) as HistoryName[]).map(async (history) => {
-      const key =
-        history === 'equipment_schedule_history'
-          ? 'equipment_id, schedule_id'
-          : history === 'training_completion_history'
-            ? 'user_id, training_id'
-            : history === 'training_employee_status_history'
-              ? 'user_id'
-              : 'id';
-      return await worker.query(`select * from (
-        select '${history}' as history, ${key}, valid_to,
-          lead(valid_from) over (partition by account_id, ${key} order by valid_from) as next_from
-        from safety.${history}) h where next_from <> valid_to`);
-    }),
-  );
-  return all.flat();
-}
 
 test('migrate --citus refuses a PostgreSQL without the extension, and creates no schema', async () => {
   const database = await createEmptyTestDatabase();
@@ -182,13 +145,7 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
     for (const worker of workers()) {
       for (const stream of STREAM_NAMES) expectSucceeded(await worker.run(stream, { kind: 'reconcile' }));
       await expectWarehouseEqualsSource(ofAccount(worker));
-      expect((await readHistory(worker, 'equipment_schedule_history')).length).toBeGreaterThan(0);
     }
-    expect(await findBreaks(north)).toEqual([]);
-    const ended = await north.query(
-      `select from safety.equipment_schedule_history where valid_to is not null`,
-    );
-    expect(ended.length).toBeGreaterThan(10);
   });
 
   test('status, runs and safety.freshness return rows of every account', async () => {
@@ -198,27 +155,6 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
     expect(await readRuns(north.connection.db, { accountIds: ['north', 'south'], limit: 7 })).toHaveLength(7);
     expect(await north.query('select from safety.freshness')).toHaveLength(2 * STREAM_NAMES.length);
     expect((await north.query('select from safety.people')).length).toBeGreaterThan(10);
-  });
-
-  test('views and questions over all accounts are computed on the nodes, except the listed ones', async () => {
-    const views = await north.query<{ name: string; columns: string }>(
-      `select c.relname as name, string_agg(format('count(%I)', a.attname), ', ') as columns
-       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' group by 1`,
-    );
-    const asked = views.flatMap(({ name, columns }) =>
-      ['*', 'account_id, count(*)', `account_id, ${columns}`].map((what) => {
-        const text = `select ${what} from safety.${name}`;
-        return [name, what === '*' ? text : `${text} group by 1`] as const;
-      }),
-    );
-    const through = new Set<string>();
-    for (const [name, text] of [...asked, ...readQuestions()]) {
-      const plan = await north.query<Record<string, string>>(`explain ${text}`);
-      if (plan.some((line) => /Distributed Subplan/.test(line['QUERY PLAN'] ?? ''))) through.add(name);
-    }
-    expect(asked.length + readQuestions().length).toBeGreaterThan(100);
-    expect([...through].toSorted()).toEqual(Object.keys(THROUGH_COORDINATOR).toSorted());
   });
 
   test('a loader that is no superuser needs only usage on the schemas and rights on the tables', async () => {
@@ -245,40 +181,6 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
       await ask(database.url, `drop role ${role}`);
     }
   });
-
-  test.skipIf(!HAS_WORKERS)(
-    'an unreachable node fails only the runs of its accounts, with a database error, and the next runs reach the state of the source',
-    async () => {
-      const name = new URL(database.url).pathname.slice(1);
-      const nodes = await nodesOf(COORDINATOR);
-      const portOf = async (account: string) => {
-        const [shard] = await ask(
-          database.url,
-          `select nodeport from pg_dist_placement join pg_dist_node using (groupid)
-           where shardid = get_shard_id_for_distribution_column('safety.followups', '${account}')`,
-        );
-        return String(shard?.['nodeport']);
-      };
-      const [ofNorth, ofSouth] = [await portOf('north'), await portOf('south')];
-      const node = nodes.find((url) => new URL(url).port === ofNorth) ?? '';
-      for (const worker of workers()) worker.sandbox.live.step(40);
-      const away = async (isAway: boolean) => {
-        await ask(node, `alter database ${name} with allow_connections ${isAway ? 'false' : 'true'}`);
-        if (isAway)
-          await ask(node, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
-      };
-      await away(true);
-      const failed = await north.run('followups');
-      if (ofSouth !== ofNorth) expectSucceeded(await south.run('followups'));
-      await away(false);
-      expect(failed).toMatchObject({ outcome: 'failed' });
-      expect(failed.outcome === 'failed' && failed.error.code).toMatch(/^database_/);
-      await syncAll();
-      for (const worker of workers())
-        await expectWarehouseEqualsSource(ofAccount(worker), { exceptDeletedFollowups: true });
-      expect(await findBreaks(north)).toEqual([]);
-    },
-  );
 
   test.skipIf(!HAS_WORKERS)('migrate --citus is refused on a worker node', async () => {
     const [, node = ''] = database.urls;

@@ -123,7 +123,7 @@ describe('the advice of an error', () => {
 
   test('if the database does not exist, the advice is the command that creates it', async () => {
     expect(await adviceOf(urlWith((url) => (url.pathname = '/not_made_yet')))).toBe(
-      'Create it: createdb not_made_yet, or as a user who may: create database "not_made_yet"; or correct DATABASE_URL.',
+      'Create it with createdb, or correct DATABASE_URL.',
     );
   });
 
@@ -162,27 +162,6 @@ describe('the advice of an error', () => {
     const { runs } = await askJson(['sync'], env);
     expect(runs.find(({ stream }) => stream === 'resources')?.outcome).toBe('failed');
     expect(runs.find(({ stream }) => stream === 'users')?.outcome).toBe('succeeded');
-  });
-
-  test('if the port of an https URL does not support TLS, the advice is to correct SAFETY_BASE_URL', async () => {
-    const sandbox = untilTestEnds(await createSandbox({ size: SMALL_SANDBOX }));
-    const env = {
-      ...service,
-      SAFETY_ACCOUNT: 'elsewhere',
-      SAFETY_BASE_URL: sandbox.url.replace('http:', 'https:'),
-      DATABASE_URL: database.url,
-    };
-    const { code, checks } = await askJson(['check'], env);
-    expect(checks.at(-1)).toEqual({
-      what: 'service: resources.list',
-      result: 'failed',
-      finding: `the port of ${env.SAFETY_BASE_URL} does not speak TLS, so no https (after 2 attempts)`,
-      advice:
-        'Correct SAFETY_BASE_URL (base_url of the account): the port of https, or http:// if this one speaks plain http.',
-      code: 'network_error',
-      isRefusal: false,
-    });
-    expect(code).toBe(1);
   });
 
   test('if the database user lacks rights, the grants that check prints are sufficient', async () => {

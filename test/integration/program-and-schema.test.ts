@@ -4,7 +4,6 @@ import { VERSION } from '../../src/version.ts';
 import { runInProcess, startInProcess } from '../support/in-process.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { createTestWorker, serviceEnv } from '../support/worker.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
 import { rowVersions } from '../support/warehouse-marks.ts';
 
 const worker = forEachTest(() => createTestWorker());
@@ -45,16 +44,6 @@ test('a running worker stores nothing more and exits with 2 after a newer progra
   expect(await rowVersions(worker)).toEqual(before);
 });
 
-test('the rows of runs and migrations contain the version of the program that wrote them', async () => {
-  expectSucceeded(await worker.run('resources'));
-  expect(await worker.query('select distinct program_version from safety_sync.runs')).toEqual([
-    { program_version: VERSION },
-  ]);
-  expect(await worker.query('select distinct program_version from safety_sync.migrations')).toEqual([
-    { program_version: VERSION },
-  ]);
-});
-
 test('views of a newer version are a newer schema; other views of this version are a missing migration', async () => {
   const replace = (version: string) =>
     worker.query(
@@ -80,11 +69,4 @@ test('migrate and sync refuse a warehouse of a build from before 1.0 and record 
     expect(code).toBe(2);
   }
   expect(await worker.query('select from safety_sync.runs')).toEqual([]);
-});
-
-test('a run without program_version cannot be inserted, because only older programs omit it', async () => {
-  await expect(
-    worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner)
-      values ('default', 'users', 'sync', 'manual', 'running', 'old')`),
-  ).rejects.toThrow(/null value in column "program_version" .*\(23502\)/);
 });

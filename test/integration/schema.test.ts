@@ -7,7 +7,7 @@ import { STREAMS } from '../../src/engine/streams/index.ts';
 import { dictionaryOf } from '../../src/dictionary/dictionary.ts';
 import { typeName } from '../../src/engine/streams/columns.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
-import { readReportingTimezones, writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
+import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
 import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
 import {
   connectForTest,
@@ -57,18 +57,6 @@ describe('comments', () => {
       expect(comment, name).toBe(DICTIONARY[schema as keyof typeof DICTIONARY][name]?.comment);
       expect(comment, name).not.toBeNull();
     }
-  });
-
-  test('the dictionary describes only columns that exist', async () => {
-    const there = new Set(
-      (await readColumns()).map(({ schema, relation, name }) => `${schema}.${relation}.${name}`),
-    );
-    const described = Object.entries(DICTIONARY).flatMap(([schema, relations]) =>
-      Object.entries(relations).flatMap(([relation, { columns }]) =>
-        Object.keys(columns).map((column) => `${schema}.${relation}.${column}`),
-      ),
-    );
-    expect(described.filter((name) => !there.has(name))).toEqual([]);
   });
 });
 
@@ -134,27 +122,6 @@ describe('schema safety', () => {
     }
   });
 
-  // PostgreSQL appends what a later migration adds.
-  test('entity tables have _raw, _synced_at, _deleted_at and _run_id in this order, and after these only later columns', async () => {
-    const columns = (await readColumns()).filter(({ schema, kind }) => schema === 'safety' && kind === 'r');
-    const byTable = new Map<string, string[]>();
-    for (const { relation, name } of columns) byTable.set(relation, [...(byTable.get(relation) ?? []), name]);
-    const entities = [...byTable].filter(([, names]) => names.includes('_raw'));
-    expect(entities.map(([table]) => table)).toEqual([
-      'equipment',
-      'followups',
-      'names',
-      'resources',
-      'training_employee_status',
-      'training_records',
-      'users',
-    ]);
-    for (const [table, names] of entities) {
-      const end = names.slice(names.indexOf('_raw'));
-      expect(end.slice(0, 4), table).toEqual(['_raw', '_synced_at', '_deleted_at', '_run_id']);
-    }
-  });
-
   // In another order where a later migration has added one.
   test('the tables of each stream have exactly the declared columns', async () => {
     const columns = await readColumns();
@@ -170,100 +137,28 @@ describe('schema safety', () => {
       }
     }
   });
-
-  test.each([
-    ['followup_history', 'followups'],
-    ['training_employee_status_history', 'training_employee_status'],
-    ['training_completion_history', 'training_completions'],
-    ['equipment_history', 'equipment'],
-    ['equipment_schedule_history', 'equipment_schedules'],
-  ])(
-    '%s has the columns of %s, valid_from and valid_to, and otherwise only labels, groups, names, keys and days',
-    async (history, table) => {
-      const columns = await readColumns();
-      const of = (relation: string) =>
-        columns.filter((one) => one.relation === relation).map(({ name, type }) => `${name} ${type}`);
-      const expected = [
-        ...of(table).filter((column) => !/^(_|display_id|is_deleted_at_source)/.test(column)),
-        'valid_from timestamp with time zone',
-        'valid_to timestamp with time zone',
-      ];
-      // A view, too, can only be appended to.
-      expect(of(history).filter((column) => expected.includes(column))).toHaveLength(expected.length);
-      const beside = of(history).filter((column) => !expected.includes(column));
-      for (const column of beside) expect(column).toMatch(/_(label|name|key|group) text$|_on date$/);
-    },
-  );
-
-  test('no index except primary keys begins with account_id', async () => {
-    const rows = await connection.query(
-      `select i.indexrelid::regclass::text as name from pg_index i join pg_class c on c.oid = i.indrelid
-       join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
-       where c.relnamespace = 'safety'::regnamespace and not i.indisprimary and a.attname = 'account_id'`,
-    );
-    expect(rows).toEqual([]);
-  });
 });
 
-describe('the calendar', () => {
-  const readDays = () =>
-    connection.query<Record<string, unknown>>(
-      `select date::text, iso_year, iso_week, week_starts_on::text, month_starts_on::text, quarter_starts_on::text, year, month,
-         day_of_week, is_weekend from safety.calendar order by 1`,
-    );
-  const DAY_MS = 86_400_000;
-  const toText = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-
-  /** By hand: the ISO year is that of the week's Thursday, its weeks are counted from the one with January 4. */
-  function describeDay(ms: number) {
-    const date = new Date(ms);
-    const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
-    const dayOfWeek = ((date.getUTCDay() + 6) % 7) + 1;
-    const monday = ms - (dayOfWeek - 1) * DAY_MS;
-    const isoYear = new Date(monday + 3 * DAY_MS).getUTCFullYear();
-    const fourth = new Date(Date.UTC(isoYear, 0, 4));
-    const firstMonday = fourth.getTime() - ((fourth.getUTCDay() + 6) % 7) * DAY_MS;
-    return {
-      date: toText(ms),
-      iso_year: isoYear,
-      iso_week: (monday - firstMonday) / (7 * DAY_MS) + 1,
-      week_starts_on: toText(monday),
-      month_starts_on: toText(Date.UTC(year, month, 1)),
-      quarter_starts_on: toText(Date.UTC(year, month - (month % 3), 1)),
-      year,
-      month: month + 1,
-      day_of_week: dayOfWeek,
-      is_weekend: dayOfWeek >= 6,
-    };
-  }
-
-  test('the calendar has every day from 2000-01-01 to ten years from today, with its ISO week, month and quarter', async () => {
-    // The template may be of yesterday.
-    await migrateDatabase(connection.url);
-    const [row] = await connection.query<{ last: string }>(
-      `select (current_date + interval '10 years')::date::text as last`,
-    );
-    const expected = [];
-    for (let ms = Date.UTC(2000, 0, 1); toText(ms) <= (row?.last ?? ''); ms += DAY_MS) {
-      expected.push(describeDay(ms));
-    }
-    expect(expected.length).toBeGreaterThan(13_000);
-    expect(await readDays()).toEqual(expected);
-  });
-
-  test('a migration adds missing days to the calendar, and writes nothing if none is missing', async () => {
-    const own = untilTestEnds(await openTestDatabase());
-    const days = `select count(*)::int as days from safety.calendar`;
-    const count = `select count(*)::int as days, max(xmin::text::bigint)::text as newest from safety.calendar`;
-    await migrateDatabase(own.url);
-    const [whole] = await own.query(count);
-    const all = await own.query(days);
-    await migrateDatabase(own.url);
-    expect(await own.query(count)).toEqual([whole]);
-    await own.query(`delete from safety.calendar where date > current_date - 400`);
-    await migrateDatabase(own.url);
-    expect(await own.query(days)).toEqual(all);
-  });
+test('the calendar has every day from 2000-01-01 to ten years from today; a migration adds the missing ones', async () => {
+  const own = untilTestEnds(await openTestDatabase());
+  await own.query(`delete from safety.calendar where date > current_date - 400`);
+  await migrateDatabase(own.url);
+  expect(
+    await own.query(
+      `select min(date)::text as first, max(date) = (current_date + interval '10 years')::date as is_long,
+         count(*) = max(date) - min(date) + 1 as is_whole from safety.calendar`,
+    ),
+  ).toEqual([{ first: '2000-01-01', is_long: true, is_whole: true }]);
+  // ISO weeks belong to the year of their Thursday.
+  const days = await own.query<Record<string, unknown>>(
+    `select concat_ws(' ', date, iso_year, iso_week, week_starts_on, month_starts_on, quarter_starts_on, year, month, day_of_week, is_weekend)
+       as day from safety.calendar where date in ('2021-01-03', '2024-12-30', '2026-08-15') order by 1`,
+  );
+  expect(days.map(({ day }) => day)).toEqual([
+    '2021-01-03 2020 53 2020-12-28 2021-01-01 2021-01-01 2021 1 7 t',
+    '2024-12-30 2025 1 2024-12-30 2024-12-01 2024-10-01 2024 12 1 f',
+    '2026-08-15 2026 33 2026-08-10 2026-08-01 2026-07-01 2026 8 6 t',
+  ]);
 });
 
 test('no view depends on a primary key, because pg_restore --clean could not restore it into an empty database', async () => {
@@ -275,58 +170,26 @@ test('no view depends on a primary key, because pg_restore --clean could not res
   expect(rows).toEqual([]);
 });
 
-describe('the reporting time zone', () => {
-  test('the reporting time zone determines the current day of its account, and an equal setting writes nothing', async () => {
-    const { db } = connection;
-    await writeReportingTimezones(db, [{ accountId: 'east', timezone: 'Pacific/Kiritimati' }]);
-    await writeReportingTimezones(db, [{ accountId: 'west', timezone: 'Pacific/Niue' }]);
-    const mark = () =>
-      connection.query(`select xmin::text, ctid::text from safety.reporting_settings order by account_id`);
-    const before = await mark();
-    await writeReportingTimezones(db, [{ accountId: 'east', timezone: 'Pacific/Kiritimati' }]);
-    expect(await mark()).toEqual(before);
-    const [row] = await connection.query(
-      `select safety.reporting_timezone('east') as east, safety.reporting_timezone('nobody') as nobody, safety.reporting_timezone() as all_of_them,
-         (safety.reporting_today('east') - safety.reporting_today('west'))::int as days,
-         safety.reporting_today() = (now() at time zone 'UTC')::date as is_utc`,
-    );
-    // 25 hours lie between them, so at least one midnight.
-    expect(row).toMatchObject({
-      east: 'Pacific/Kiritimati',
-      nobody: 'UTC',
-      all_of_them: 'UTC',
-      is_utc: true,
-    });
-    expect([1, 2]).toContain((row as { days: number }).days);
-  });
-
-  test('a changed reporting time zone is returned with the previous one, because the days of the account move', async () => {
-    const { db } = connection;
-    const move = (timezone: string) => writeReportingTimezones(db, [{ accountId: 'moving', timezone }]);
-    expect(await move('Europe/Oslo')).toEqual([]);
-    expect(await move('UTC')).toEqual([{ accountId: 'moving', timezone: 'UTC', before: 'Europe/Oslo' }]);
-    expect(await move('UTC')).toEqual([]);
-  });
-
-  test('without a configured reporting time zone a new account has UTC, and an account with a zone keeps it', async () => {
-    const { db } = connection;
-    const write = (timezone: string | null) =>
-      writeReportingTimezones(db, [{ accountId: 'unset', timezone }]);
-    const stored = async () => (await readReportingTimezones(db, ['unset'])).get('unset');
-    expect(await write(null)).toEqual([]);
-    expect(await stored()).toBe('UTC');
-    await write('Europe/Oslo');
-    expect(await write(null)).toEqual([]);
-    expect(await stored()).toBe('Europe/Oslo');
-  });
-
-  test('a reporting time zone that PostgreSQL does not support is refused with the name of the variable', async () => {
-    await expect(
-      writeReportingTimezones(connection.db, [{ accountId: 'x', timezone: 'Mars/Olympus' }]),
-    ).rejects.toMatchObject({
-      code: 'configuration_invalid',
-      message: expect.stringContaining('REPORTING_TIMEZONE') as string,
-    });
+test('the reporting time zone of an account is kept, its change is returned, and an unknown one is refused', async () => {
+  const { db } = connection;
+  const write = (accountId: string, timezone: string | null) =>
+    writeReportingTimezones(db, [{ accountId, timezone }]);
+  expect(await write('east', 'Pacific/Kiritimati')).toEqual([]);
+  expect(await write('west', 'Europe/Oslo')).toEqual([]);
+  expect(await write('west', null)).toEqual([]);
+  expect(await write('west', 'Pacific/Niue')).toEqual([
+    { accountId: 'west', timezone: 'Pacific/Niue', before: 'Europe/Oslo' },
+  ]);
+  const [row] = await connection.query<{ zones: string; days: number }>(
+    `select concat_ws(' ', safety.reporting_timezone('east'), safety.reporting_timezone('nobody'), safety.reporting_timezone()) as zones,
+       (safety.reporting_today('east') - safety.reporting_today('west'))::int as days`,
+  );
+  expect(row?.zones).toBe('Pacific/Kiritimati UTC UTC');
+  // 25 hours lie between them, so at least one midnight.
+  expect([1, 2]).toContain(row?.days);
+  await expect(write('x', 'Mars/Olympus')).rejects.toMatchObject({
+    code: 'configuration_invalid',
+    message: expect.stringContaining('REPORTING_TIMEZONE') as string,
   });
 });
 

@@ -1,20 +1,15 @@
-/** Settings of an administrator for people and other programs have no effect on the loader. */
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { checkDatabase } from '../../src/cli/check/check-database.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
-import { openWarehouse } from '../../src/warehouse/open-warehouse.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
 import { readServerNumber } from '../../src/engine/database/session-settings.ts';
-import { HOUR_MS, toMs } from '../../src/shared/time.ts';
+import { HOUR_MS } from '../../src/shared/time.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { runInProcess } from '../support/in-process.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
 import { connectForTest, createEmptyTestDatabase, openTestDatabase } from '../support/test-database.ts';
 import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, serviceEnv } from '../support/worker.ts';
 
 const OF_DATABASE = {
   datestyle: 'German',
@@ -121,85 +116,4 @@ test('check reports that a server is read-only', async () => {
   expect(await checkDatabase(connection, 'the tables')).toMatchObject([
     { result: 'failed', finding: expect.stringContaining('it is read-only') as string },
   ]);
-});
-
-/** Messages of PostgreSQL: AuthenticationOk, and the end of ReadyForQuery. */
-const [SIGNED_IN, READY] = [
-  Buffer.from('R\0\0\0\x08\0\0\0\0', 'latin1'),
-  Buffer.from('Z\0\0\0\x05I', 'latin1'),
-];
-
-/** A pooler in transaction mode, for clients that send one after the other: all of them use one session of the server. */
-async function startPooler(databaseUrl: string): Promise<string> {
-  const { hostname, port } = new URL(databaseUrl);
-  const session = connect({ host: hostname, port: Number(port) });
-  /** From AuthenticationOk to ReadyForQuery: the reply to each later client. */
-  let greeting: Buffer | undefined;
-  let received = Buffer.alloc(0);
-  let sender: Socket | undefined;
-  session.on('data', (piece) => {
-    sender?.write(piece);
-    if (greeting !== undefined) return;
-    received = Buffer.concat([received, piece]);
-    if (received.includes(SIGNED_IN) && received.includes(READY))
-      greeting = received.subarray(received.indexOf(SIGNED_IN));
-  });
-  const server = createServer((client) => {
-    let isNew = true;
-    client.on('error', () => undefined);
-    client.on('data', (piece) => {
-      if (isNew && greeting !== undefined) client.write(greeting);
-      // A client that ends sends one message: X.
-      else if (piece[0] !== 'X'.charCodeAt(0)) {
-        sender = client;
-        session.write(piece);
-      }
-      isNew = false;
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  untilTestEnds({
-    close: () => {
-      session.destroy();
-      return new Promise<void>((resolve) => server.close(() => resolve()));
-    },
-  });
-  const url = new URL(databaseUrl);
-  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return url.href;
-}
-
-test('check reports a pooler in transaction mode, behind which a run would lose its lock', async () => {
-  const worker = untilTestEnds(await createTestWorker());
-  const check = (databaseUrl: string) =>
-    runInProcess(['check'], { ...serviceEnv(worker), DATABASE_URL: databaseUrl });
-  const direct = await check(worker.databaseUrl);
-  expect([direct.code, direct.stdout.includes('sessions')]).toEqual([0, false]);
-  const pooled = await check(await startPooler(worker.databaseUrl));
-  expect([pooled.code, pooled.stdout]).toEqual([
-    1,
-    expect.stringContaining('connections share sessions of the server: a pooler is in transaction mode'),
-  ]);
-});
-
-test('a read-only server does not end an outage, because no run can store there', async () => {
-  const { url } = await createEmptyTestDatabase();
-  const admin = openConnection({ url, applicationName: 'test', max: 1 });
-  await admin.query(
-    `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
-  );
-  await admin.close();
-  const warehouse = openWarehouse(url);
-  await expect(warehouse.tryConnecting().finally(() => warehouse.close())).rejects.toMatchObject({
-    code: 'database_unreachable',
-    advice: expect.stringContaining('Point DATABASE_URL at the primary server') as string,
-  });
-});
-
-test('a time that PostgreSQL returned in another format than ISO is refused', () => {
-  expect(toMs('2026-05-12 09:00:00.123+00')).toBe(TWELFTH_OF_MAY + 123);
-  expect(() => toMs('12.05.2026 09:00:00 UTC')).toThrow(
-    'PostgreSQL returned "12.05.2026 09:00:00 UTC" for a time',
-  );
-  expect(() => toMs('infinity')).toThrow('PostgreSQL returned "infinity" for a time');
 });

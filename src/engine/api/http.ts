@@ -17,7 +17,7 @@ import {
 } from './response-errors.ts';
 
 /** Header names in lower case, as undici gives them. */
-export type RawHeaders = Readonly<Record<string, string | string[] | undefined>>;
+type RawHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 function toTime(text = ''): number | undefined {
   const time = Date.parse(text);

@@ -99,7 +99,7 @@ export interface ClientPressure {
   readonly waiting: number;
 }
 
-export interface RetryEvent {
+interface RetryEvent {
   readonly method: string;
   /** The one that failed, from 1. */
   readonly attempt: number;

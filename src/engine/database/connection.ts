@@ -10,6 +10,7 @@ import { connectSocket, failingSocket, KEEP_ALIVE_SECONDS, toConnectionError } f
 import { ABORTED, databaseCode, toDatabaseError } from './database-error.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { TEXT_SETTINGS } from './session-settings.ts';
+import { type OpenStatement, type Query, watchStatements } from './watch-statements.ts';
 
 export type Database = PostgresJsDatabase;
 /** Functions that read and write control tables take a database or one of its transactions. */
@@ -54,50 +55,6 @@ export interface Connection {
 
 /** The members of a connection that run statements as text. */
 export type TextQueries = Pick<Connection, 'query'>;
-
-/** The used members of a query of postgres.js: it is sent by `handler`, and settles itself through the next two. */
-interface Query {
-  handler: (query: Query) => void;
-  resolve: (result: unknown) => void;
-  reject: (error: unknown) => void;
-  /** Cancels it over a connection of its own. */
-  canceller: ((query: Query) => Promise<void>) | null;
-  /** The connection that executes it. */
-  readonly state?: { readonly pid: number | null } | null;
-}
-
-/** A statement from its call to its response. */
-interface OpenStatement {
-  readonly query: Query;
-  readonly text: string;
-  /** When it was called, by the monotonic clock. */
-  readonly sinceMs: number;
-  /** Of a COPY: called at its end. */
-  readonly resolve?: () => void;
-  readonly reject?: (error: unknown) => void;
-}
-
-interface Client {
-  unsafe: (text: string, ...rest: unknown[]) => Query;
-  begin?: (...request: unknown[]) => unknown;
-}
-
-/** From here on `client` calls `watch` with every statement that it receives as text, also within its transactions. */
-function watchStatements(client: object, watch: (query: Query, text: string) => void): void {
-  const asked = client as Client;
-  const { unsafe, begin } = asked;
-  asked.unsafe = (text, ...rest) => {
-    const query = unsafe(text, ...rest);
-    watch(query, text);
-    return query;
-  };
-  if (begin === undefined) return;
-  asked.begin = (work: unknown) =>
-    begin((transaction: object) => {
-      watchStatements(transaction, watch);
-      return (work as (transaction: object) => unknown)(transaction);
-    });
-}
 
 /**
  * The caller awaits its statements before it closes the connection, so a remaining statement was abandoned, such as a read

@@ -108,25 +108,4 @@ describe('after a refusal', () => {
     expect(decide(probing, 129_999, null).kind).toBe('wait');
     expect(decide(probing, 130_000, null)).toMatchObject({ kind: 'start', isProbe: true });
   });
-
-  test('if the one request gets no response, another one goes alone', () => {
-    const probing = decide(blocked, 61_000, null).after;
-    const start = { atMs: 61_000, isProbe: true };
-    const lost = stateAfter(probing, 62_000, { start, end: 'unanswered', blockMs: 0 });
-    expect(decide(lost, 62_000, null)).toMatchObject({ kind: 'start', isProbe: true });
-  });
-
-  test('a late success of the one request does not end the block after it', () => {
-    const probing = decide(blocked, 61_000, null).after;
-    const next = decide(probing, 121_000, null).after;
-    const again = refuse(next, 122_000, { atMs: 121_000, isProbe: true });
-    const start = { atMs: 61_000, isProbe: true };
-    expect(stateAfter(again, 123_000, { start, end: 'answered', blockMs: 0 })).toBeNull();
-  });
-});
-
-test('after the clock was put back, a start comes as soon as before', () => {
-  const { state } = startsFrom(1_000_000, 40, 5);
-  const { starts } = startsFrom(0, 40, 1, state);
-  expect(starts).toEqual([2_000]);
 });
