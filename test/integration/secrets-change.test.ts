@@ -4,8 +4,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createRequestMeter } from '../../src/engine/api/requests.ts';
 import { createUrlReader } from '../../src/config/database-url.ts';
-import { openConnection } from '../../src/engine/database/connection.ts';
-import { openWarehouse } from '../../src/warehouse/open-warehouse.ts';
 import { clientFor } from '../support/api-client.ts';
 import { createCliFixture } from '../support/cli-fixture.ts';
 import { folderForTest, forEachTest } from '../support/lifetime.ts';
@@ -67,41 +65,6 @@ test('a worker continues as soon as the token is replaced in its file, without w
   expect(worker.stderr).not.toContain(NEW_TOKEN);
   worker.kill('SIGTERM');
   await worker.finished;
-});
-
-test('the next connection uses the database password that was replaced in its file', async ({ skip }) => {
-  const role = `rotated_${String(process.pid)}_${String(Date.now())}`;
-  await fixture.query(`create role ${role} login password 'old-password-1'`);
-  const toUrl = (password: string): string => {
-    const url = new URL(fixture.databaseUrl);
-    url.username = role;
-    url.password = password;
-    return url.href;
-  };
-  const wrong = openConnection({ url: toUrl('wrong'), applicationName: 'test', max: 1 });
-  const isTrusted = await wrong.query('select').then(
-    () => true,
-    () => false,
-  );
-  await wrong.close();
-  if (isTrusted) {
-    await fixture.query(`drop role ${role}`);
-    skip('the server requires no password');
-  }
-  const received: string[] = [];
-  let file = toUrl('old-password-1');
-  const readUrl = createUrlReader(file, { readFile: () => file, onNew: (url) => received.push(url) });
-  const before = openWarehouse(file, { readUrl });
-  expect(await before.connection.query('select current_user as name')).toEqual([{ name: role }]);
-  await fixture.query(`alter role ${role} password 'new-password-2'`);
-  file = toUrl('new-password-2');
-  const after = openWarehouse(toUrl('old-password-1'), { readUrl });
-  expect(await after.connection.query('select current_user as name')).toEqual([{ name: role }]);
-  expect(received).toEqual([file]);
-  expect(before.url).toBe(file);
-  await before.close();
-  await after.close();
-  await fixture.query(`drop role ${role}`);
 });
 
 test('only the password of a replaced URL takes effect, because another server or database requires a restart', () => {
