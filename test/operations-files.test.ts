@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { configuredChannels } from '../src/operate/alerts/configured-channels.ts';
+import { configuredChannels } from '../src/operate/alerts/notifier.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import { type Environment, readVariables } from '../src/config/read-variables.ts';
 import { VARIABLES } from '../src/config/variables.ts';

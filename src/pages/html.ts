@@ -47,7 +47,7 @@ export function trusted(constant: string): Html {
   return new Html(constant);
 }
 
-export function list(items: readonly HtmlValue[], style?: string): Html {
-  const lines = items.map((item) => html`<li>${item}</li>`);
-  return html`<ul${style !== undefined && html` class="${style}"`}>${lines}</ul>`;
-}
+export const list = (items: readonly HtmlValue[]): Html =>
+  html`<ul>
+    ${items.map((item) => html`<li>${item}</li>`)}
+  </ul>`;

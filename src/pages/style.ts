@@ -36,7 +36,7 @@ export const STATUS_STYLE = `${BASE}${palette(
   `--good:#5fd08d;--busy:#7fb2ff;--warning:#f0b455;--bad:#ff8a82;--goodbg:#12301f;--busybg:#14284a;--warningbg:#3a2a08;--badbg:#431a18`,
 )}
 body{overflow-wrap:anywhere}
-main,footer,#lost{max-width:90rem;margin:0 auto;padding:0 clamp(.75rem,2.5vw,2.5rem)}
+main,footer{max-width:90rem;margin:0 auto;padding:0 clamp(.75rem,2.5vw,2.5rem)}
 h2{font-size:1.1rem;margin:2.2rem 0 .7rem}
 .old{color:var(--warning);font-weight:650}
 .small{font-size:.86rem}
@@ -54,10 +54,7 @@ h2{font-size:1.1rem;margin:2.2rem 0 .7rem}
 .badge.off{background:var(--line);color:var(--dim)}
 table{overflow-wrap:normal}th a{overflow-wrap:anywhere}
 .t-good{color:var(--good)}.t-warning{color:var(--warning)}.t-bad{color:var(--bad)}.t-busy{color:var(--busy)}
-.plain{list-style:none;padding:0;margin:0}.plain li{padding:.5rem 0;border-top:1px solid var(--line)}.plain li:first-child{border-top:0;padding-top:0}
 footer{padding-top:2rem;padding-bottom:2.5rem}
-main.lost{filter:grayscale(1);opacity:.6}
-#lost{background:var(--badbg);color:var(--bad);padding-top:.6rem;padding-bottom:.6rem;font-weight:600}
 @media (max-width:42rem){th,td{padding-right:.35rem}table{font-size:.8rem}.card{padding:.85rem .9rem}td.num,.badge{white-space:normal}}
 @media (min-width:120rem){body{font-size:19px}}
 `;

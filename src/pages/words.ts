@@ -1,8 +1,5 @@
-/** Formats days, times, people and data issues as text for the pages. Pure. */
-import { streamWords } from '../engine/streams/index.ts';
-import { formatNumber } from '../shared/format.ts';
+/** Formats days and times as text for the pages. Pure. */
 import { DAY_MS } from '../shared/time.ts';
-import type { IssueGroup } from '../operate/status/read-account-rows.ts';
 
 /** By time zone. Formatters are kept, because creating one takes longer than formatting a hundred texts. */
 const clocks = new Map<string, Intl.DateTimeFormat>();
@@ -20,28 +17,6 @@ function localTime(ms: number, timeZone: string): string {
 export function clockTime(ms: number, timezone: string): string {
   const time = localTime(ms, timezone);
   return `${weekdayOf(time)} ${time}`;
-}
-
-export function describeIssue({
-  kind,
-  stream: name,
-  field,
-  count,
-  problem,
-}: Omit<IssueGroup, 'firstSeenMs'>): string {
-  const stream = streamWords(name);
-  const of = field ?? 'a field';
-  switch (kind) {
-    case 'record_rejected':
-      return `${formatNumber(count, 'record')} of ${stream} ${count === 1 ? 'was rejected and is kept as a data issue' : 'were rejected and are kept as data issues'}: ${problem}`;
-    case 'field_nulled':
-      return `${formatNumber(count, 'value')} of ${of} in ${stream} could not be stored and ${count === 1 ? 'is' : 'are'} empty: ${problem}`;
-    case 'unknown_field':
-      if (field === null) return `${stream}: ${problem}; they are kept in _raw.`;
-      return `The service sends ${of} in ${stream}, which this version does not know; it is kept in _raw.`;
-    case 'unknown_value':
-      return `${formatNumber(count, 'value')} of ${of} in ${stream} ${count === 1 ? 'is' : 'are'} new here; stored as sent: ${problem}`;
-  }
 }
 
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const;

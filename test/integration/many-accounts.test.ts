@@ -94,23 +94,24 @@ describe('several accounts in one worker', () => {
             PATIENCE,
           )
           .toBeGreaterThanOrEqual(3);
+        const readStates = async () => {
+          const { accounts } = (await json(`${url}/api/status`)) as {
+            accounts: { account_id: string; is_ready: boolean; not_ready: string[] }[];
+          };
+          return new Map(accounts.map((one) => [one.account_id, one]));
+        };
         await expect
-          .poll(() => json(`${url}/api/status`), PATIENCE)
-          .toMatchObject({ account_count: 4, counts: { bad: 3, good: 1 } });
-        const page = await json(`${url}/api/status`);
-        const states = new Map(
-          (page['accounts'] as { account_id: string; is_ready: boolean; not_ready: string[] }[]).map(
-            (one) => [one.account_id, one],
-          ),
-        );
-        expect(states.get('well')).toMatchObject({ is_ready: true });
+          .poll(async () => [...(await readStates()).values()].filter((one) => one.is_ready), PATIENCE)
+          .toMatchObject([{ account_id: 'well' }]);
+        const states = await readStates();
         expect(states.get('refused')?.not_ready[0]).toMatch(
           /^The service refuses the credentials \(token_inactive/,
         );
         expect(states.get('unreachable')?.not_ready).toEqual([
-          expect.stringMatching(/^The service cannot be used.* \(network_error.*have never been synced\.$/),
+          expect.stringMatching(
+            /^The service cannot be used.* \(network_error.*have never been synced\. It has been so/,
+          ),
         ]);
-        expect(states.get('misled')).toMatchObject({ is_ready: false });
         // The refused account alone is left alone.
         expect(refused.requests.length).toBeLessThanOrEqual(STREAM_NAMES.length);
 
@@ -122,7 +123,6 @@ describe('several accounts in one worker', () => {
         expect(html.indexOf('?account=refused')).toBeLessThan(html.indexOf('?account=well'));
         const one = await (await fetch(`${url}/?account=well`)).text();
         expect(one).toContain('Everything is fresh.');
-        expect(one).toContain('All accounts');
         const metrics = await (await fetch(`${url}/metrics`)).text();
         expect(metrics).toMatch(/^safety_sync_credentials_refused\{account="refused"\} 1$/m);
         expect(metrics).toMatch(/^safety_sync_credentials_refused\{account="well"\} 0$/m);

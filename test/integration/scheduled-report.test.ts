@@ -229,7 +229,7 @@ it('a changed REPORT_CRON plans the next report again and makes none before it i
   await other.look();
   const [plan] = await readOutbox(worker.connection.db, ['default']);
   expect(plan?.detail).toBe('0 9 1 1 * Europe/Oslo');
-  expect(new Date(plan?.dueMs ?? 0).toISOString()).toMatch(/-01-01T08:00:00.000Z$/);
+  expect(new Date(plan?.due_at ?? 0).toISOString()).toMatch(/-01-01T08:00:00.000Z$/);
   await pass(8 * DAY_MS, other);
   const isNewYear = new Date(Date.now() + 8 * DAY_MS).getUTCFullYear() !== new Date().getUTCFullYear();
   expect(mail.mails).toHaveLength(isNewYear ? 1 : 0);

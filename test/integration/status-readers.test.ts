@@ -29,18 +29,14 @@ const MANUAL = {
 
 const worker = forEachTest(() => createTestWorker());
 
-/** The last run of a stream, as `status` shows it, and as the list of problems is made of it. */
-async function lastRuns(name: string) {
+/** The last run of a stream, as `status` shows it, and whether one is under way. */
+async function lastRun(name: string) {
   const { db } = worker.connection;
   const last = await markDeadRuns(db, await readLastRuns(db, ['default']));
   const run = last.find(({ stream }) => stream === name);
   const { accounts } = await readAccounts(worker.connection, ['default']);
   const facts = accounts.get('default')?.find(({ stream }) => stream === name);
-  return {
-    status: run === undefined ? null : [run.status, run.error_code],
-    facts:
-      facts?.isRunning === true ? ['running', null] : [facts?.lastRun?.status, facts?.lastRun?.errorCode],
-  };
+  return [run?.status, run?.error_code, facts?.isRunning];
 }
 
 const statusEnv = () => ({ DATABASE_URL: worker.databaseUrl, SAFETY_EQUIPMENT_TYPES: HARNESSES });
@@ -59,8 +55,7 @@ describe('a skipped run of a locked stream', () => {
     expect((await worker.run('resources', { trigger: 'schedule' })).outcome).toBe('skipped');
     expect((await worker.run('resources', { whenBusy: 'skip' })).outcome).toBe('skipped');
     await session.close();
-    const failed = ['failed', 'token_inactive'];
-    expect(await lastRuns('resources')).toEqual({ status: failed, facts: failed });
+    expect(await lastRun('resources')).toEqual(['failed', 'token_inactive', false]);
     const all = await readRuns(worker.connection.db, { accountIds: ['default'], limit: 10 });
     // A skipped tick leaves no row.
     expect(all.map(({ status, trigger }) => `${trigger} ${status}`)).toEqual([
@@ -109,16 +104,14 @@ describe('a failure behind a run that decides nothing', () => {
 describe('a run whose worker died', () => {
   it('an open run without a session is shown as failed with worker_died', async () => {
     await insertOpenRun('followups');
-    const died = ['failed', 'worker_died'];
-    expect(await lastRuns('followups')).toEqual({ status: died, facts: died });
+    expect(await lastRun('followups')).toEqual(['failed', 'worker_died', false]);
   });
 
   it('an open run is closed if its session has ended, and stays running if it has not', async () => {
     await insertOpenRun('followups');
     const { backendPid } = await openFreeStream(worker.databaseUrl, 'resources');
     await insertOpenRun('resources', backendPid);
-    const running = ['running', null];
-    expect(await lastRuns('resources')).toEqual({ status: running, facts: running });
+    expect(await lastRun('resources')).toEqual(['running', null, true]);
     expect(await closeAllDeadRuns(worker.connection.db, ['default', 'other'])).toEqual([
       { accountId: 'default', stream: 'followups', closed: 1 },
     ]);

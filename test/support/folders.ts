@@ -70,14 +70,10 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
     owns: 'environment and accounts file, from texts to a typed, frozen value; all problems at once',
     mayImport: 'shared engine/streams engine/database',
   },
-  'operate/health': {
-    owns: 'per account, when its service may be asked again; outages of service and database',
-    mayImport: 'shared engine/streams engine/sync',
-  },
   'operate/status': {
-    owns: 'the facts, the one list of problems, and one Status value: page, JSON, probes and metrics are made of it',
+    owns: 'the facts, the one list of problems, and one Status value: page, JSON, probes and metrics are made of it; the outage of the database',
     mayImport:
-      'shared version.ts engine/streams engine/api engine/reading engine/database engine/control-tables engine/privacy engine/sync warehouse config operate/health',
+      'shared version.ts engine/streams engine/database engine/control-tables engine/privacy engine/sync config',
   },
   pages: {
     owns: 'status page and report',
@@ -85,8 +81,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   },
   'operate/alerts': {
     owns: 'alerts that last and the plan of reports, under a lock; messages, webhook and mail',
-    mayImport:
-      'shared version.ts engine/database engine/control-tables config operate/health operate/status pages',
+    mayImport: 'shared version.ts engine/database engine/control-tables config operate/status pages',
   },
   'app.ts': {
     owns: 'puts an account together: config, client, log',
@@ -94,9 +89,9 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
       'shared version.ts embedded engine/streams engine/api engine/database engine/control-tables engine/sync warehouse config',
   },
   'operate/worker': {
-    owns: '`start`: schedule, slots, jobs, HTTP, the report by schedule, stop',
+    owns: '`start`: schedule, slots, jobs, when a service may be asked again, HTTP, the report by schedule, stop',
     mayImport:
-      'shared version.ts engine/streams engine/reading engine/database engine/control-tables engine/privacy engine/sync config operate/health operate/status pages operate/alerts app.ts',
+      'shared version.ts engine/streams engine/database engine/control-tables engine/sync config operate/status pages operate/alerts app.ts',
   },
   cli: {
     owns: 'one file a verb: parses, calls, prints',

@@ -1,17 +1,12 @@
-import { onTestFinished } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Channel } from '../../src/operate/alerts/channel.ts';
-import { configuredChannels } from '../../src/operate/alerts/configured-channels.ts';
-import { createNotifier, type Notifier } from '../../src/operate/alerts/notifier.ts';
-import { createOutageLog } from '../../src/operate/health/outage-log.ts';
+import { configuredChannels, createNotifier, type Notifier } from '../../src/operate/alerts/notifier.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
-import { type DatabaseProblem, NO_WAREHOUSE_STATE } from '../../src/operate/status/facts.ts';
+import type { WarehouseFacts } from '../../src/operate/status/facts.ts';
 import { buildStatus } from '../../src/operate/status/status.ts';
 import { createScheduledReport } from '../../src/operate/worker/scheduled-report.ts';
-import { systemClock } from '../../src/shared/time.ts';
 import { untilTestEnds } from './lifetime.ts';
-import { EVERYTHING_KEPT } from './status-facts.ts';
 import { serviceEnv, type TestWorker } from './worker.ts';
 
 /** The alerts and reports of one worker. */
@@ -33,7 +28,7 @@ interface NotifyOptions {
 export function createNotifyFixture(worker: TestWorker) {
   const fixture = {
     passedMs: 0,
-    away: null as DatabaseProblem | null,
+    away: null as WarehouseFacts['problem'],
     async start(
       env: Readonly<Record<string, string>>,
       { of = worker, owner = 'host pid 1', channels }: NotifyOptions = {},
@@ -60,14 +55,11 @@ export function createNotifyFixture(worker: TestWorker) {
           freshnessBudgetMinutes: config.freshnessBudgetMinutes,
           owner,
           nowMs: Date.now() + fixture.passedMs,
-          startedMs: 0,
+          uptimeMs: 0,
           worker: 'running',
           migrationWaits: null,
-          queue: { slots: 1, running: 0, waiting: 0 },
           alerts: notifier.status,
-          keeping: EVERYTHING_KEPT,
           warehouse: {
-            ...NO_WAREHOUSE_STATE,
             accountsRead: read && {
               ...read,
               databaseNowMs: read.databaseNowMs + fixture.passedMs,
@@ -75,28 +67,23 @@ export function createNotifyFixture(worker: TestWorker) {
             },
             problem: fixture.away,
           },
-          accounts: app.accounts.map((account) => ({
-            ...{ account, health: { refusals: [] }, progress: new Map(), pressure: null, retries: [] },
-          })),
-          nextRuns: null,
+          accounts: app.accounts.map((account) => ({ account, refusals: [] })),
         });
       const { report } = config.notifications;
-      const scheduled = report && createScheduledReport(app, report);
+      const lookAtReports = report && createScheduledReport(app, report, () => status().nowMs);
       const notifier: Notifier = createNotifier({
         ...app,
-        databaseOutage: createOutageLog({ dependency: 'database', log: app.log, clock: systemClock }),
+        onAway: () => undefined,
         channels: channels ?? configuredChannels(config.notifications),
-        report: scheduled,
         status,
       });
-      onTestFinished(() => notifier.stop());
       return {
         notifier,
         lines,
         async look() {
           if (fixture.away === null) read = await readAccounts(app.connection, app.accountIds);
-          await scheduled?.look(status().nowMs, signal);
-          await notifier.look();
+          await lookAtReports?.(signal);
+          await notifier.look(signal);
         },
       };
     },

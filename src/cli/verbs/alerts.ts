@@ -1,17 +1,19 @@
+import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
 import { type Channel, deliver } from '../../operate/alerts/channel.ts';
-import { configuredChannels } from '../../operate/alerts/configured-channels.ts';
 import { alertText, testMessage } from '../../operate/alerts/message.ts';
+import { configuredChannels } from '../../operate/alerts/notifier.ts';
 import { type AlertRow, isAlert, readOutbox, textOfKey } from '../../operate/alerts/outbox.ts';
-import { keyOf, type Recorded, recordedOf } from '../../operate/alerts/plan-alerts.ts';
+import { alertsOf, keyOf } from '../../operate/alerts/plan-alerts.ts';
 import { secretsOf } from '../../config/secrets.ts';
 import { describeProblems } from '../../operate/status/problem-words.ts';
 import { readProblems } from '../../operate/worker/what-is-wrong.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatTime } from '../../shared/format.ts';
 import { createRedactor } from '../../shared/redact.ts';
-import { toIso } from '../../shared/time.ts';
+import { toIso, toMs } from '../../shared/time.ts';
 import { EXIT } from '../run-results.ts';
 import { accountColumn, renderRows } from '../table.ts';
+import { withIsoTimes } from '../terminal.ts';
 import {
   type CommonOptions,
   type CommandContext,
@@ -22,63 +24,49 @@ import {
   withApp,
 } from '../verb.ts';
 
-type Listed = AlertRow | Recorded;
-
-const isRow = (one: Listed): one is AlertRow => 'channel' in one;
+type Listed = Omit<AlertRow, 'channel' | 'began_at'> & {
+  /** null: no worker has recorded it. */
+  readonly channel: AlertRow['channel'] | null;
+  readonly began_at: string | null;
+};
 
 /** `present`: the keys of the problems that last. */
 function stateOf(one: Listed, present: ReadonlySet<string>, hasChannels: boolean): string {
-  if (!isRow(one))
+  if (one.channel === null)
     return hasChannels ? 'no worker has recorded it yet' : 'not sent: no channel is configured';
-  if (one.endedMs !== null || !present.has(textOfKey(one))) return 'over; that was not told yet';
+  if (one.ended_at !== null || !present.has(textOfKey(one))) return 'over; that was not told yet';
   if (one.tries > 0) return `not accepted: ${one.problem ?? ''}`;
-  return one.sentMs === null ? 'sent when it has lasted long enough' : 'sent';
-}
-
-function toJsonAlert(one: Listed) {
-  const { accountId, subject, code, detail } = one;
-  const row = isRow(one) ? one : null;
-  return {
-    account_id: accountId,
-    event: isRow(one) ? one.event : one.kind,
-    subject,
-    channel: row?.channel ?? null,
-    code,
-    detail,
-    tries: row?.tries ?? 0,
-    problem: row?.problem ?? null,
-    began_at: toIso(row?.beganMs ?? null),
-    ended_at: toIso(row?.endedMs ?? null),
-    sent_at: toIso(row?.sentMs ?? null),
-    due_at: toIso(row?.dueMs ?? null),
-  };
+  return one.sent_at === null ? 'sent when it has lasted long enough' : 'sent';
 }
 
 /** Recorded alerts, oldest first, then problems that no worker has recorded. */
 const runAlerts = withApp<CommonOptions>(async ({ app, terminal }) => {
   const { accounts, accountIds, db, config } = app;
   const { problems, isWell, workerSeenMs } = await readProblems(app);
-  const recorded = recordedOf({ problems });
+  const told = alertsOf(problems);
   const channels = configuredChannels(config.notifications).map(({ name }) => name);
   const hasChannels = channels.length > 0;
   const rows = (await readOutbox(db, accountIds))
     .filter(isAlert)
     .filter(({ channel }) => !hasChannels || channels.includes(channel))
-    .toSorted((one, other) => one.beganMs - other.beganMs);
+    .toSorted((one, other) => toMs(one.began_at) - toMs(other.began_at));
   const known = new Set(rows.map(textOfKey));
-  const listed: Listed[] = [...rows, ...recorded.filter((one) => !known.has(keyOf(one)))];
-  const present = new Set(recorded.map(keyOf));
+  const unrecorded = told
+    .filter((one) => !known.has(keyOf(one)))
+    .map(({ accountId, kind, subject, code, detail }): Listed => ({
+      ...{ account_id: accountId ?? '', event: kind as AlertEvent, subject, channel: null, code, detail },
+      ...{ began_at: null, ended_at: null, sent_at: null, due_at: null, tries: 0, problem: null },
+    }));
+  const listed: Listed[] = [...rows, ...unrecorded];
+  const present = new Set(told.map(keyOf));
   const table = () =>
     renderRows<Listed>(
       listed,
       [
-        { title: 'since', cellOf: (one) => formatTime(isRow(one) ? one.beganMs : null) },
-        { ...accountColumn(accounts.length > 1), cellOf: ({ accountId }) => accountId },
-        {
-          title: 'what',
-          cellOf: (one) => alertText({ ...one, event: isRow(one) ? one.event : one.kind }, [one.subject]),
-        },
-        { title: 'by', cellOf: (one) => (isRow(one) ? one.channel : '–') },
+        { title: 'since', cellOf: (one) => formatTime(one.began_at) },
+        accountColumn(accounts.length > 1),
+        { title: 'what', cellOf: (one) => alertText(one, [one.subject]) },
+        { title: 'by', cellOf: ({ channel }) => channel ?? '–' },
         { title: 'state', cellOf: (one) => stateOf(one, present, hasChannels) },
       ],
       terminal,
@@ -91,7 +79,7 @@ const runAlerts = withApp<CommonOptions>(async ({ app, terminal }) => {
   );
   return {
     json: {
-      alerts: listed.map(toJsonAlert),
+      alerts: listed.map(withIsoTimes),
       is_well: isWell,
       worker_last_seen_at: toIso(workerSeenMs),
     },
@@ -113,7 +101,7 @@ async function runTest(context: CommandContext, options: CommonOptions): Promise
   const tryChannel = async (channel: Channel) => {
     const { name, endpoint } = channel;
     try {
-      const problem = await deliver({ channel, message: testMessage(), signal });
+      const problem = await deliver(channel, testMessage(), signal);
       const advice = problem === null ? null : 'Correct ALERT_EMAIL_TO; the other recipients get alerts.';
       return { channel: name, place: endpoint, taken: problem === null, problem, advice };
     } catch (error) {

@@ -2,7 +2,7 @@ import { capital, formatNumber } from '../../shared/format.ts';
 import { toIso } from '../../shared/time.ts';
 import { cleanAccount } from '../../engine/sync/forget.ts';
 import { readCleaningProgress, readForgottenWithKey } from '../../engine/privacy/settings.ts';
-import { describeUncleaned, uncleanedOf } from '../../operate/status/storage-rules.ts';
+import { describeUncleaned } from '../../operate/status/differences.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { findForgotten } from '../check/check-privacy.ts';
 import { accountFields, afterBlank } from '../run-results.ts';
@@ -26,7 +26,6 @@ const runPrivacy = withApp<PrivacyOptions>(async ({ app, terminal }, options) =>
     await readForgottenWithKey(db, account.id, config.privacy);
   }
   const read = await readCleaningProgress(db, accountIds, config.privacy);
-  const uncleaned = accounts.flatMap(({ id, offReasons }) => uncleanedOf(read.get(id) ?? [], offReasons));
   const streams = accountIds.flatMap((id) =>
     (read.get(id) ?? []).map(({ stream, policy, progress, cleaning }) => ({
       ...accountFields(isMany, id),
@@ -56,7 +55,7 @@ const runPrivacy = withApp<PrivacyOptions>(async ({ app, terminal }, options) =>
       ],
       terminal,
     );
-  const warning = describeUncleaned(uncleaned);
+  const warning = describeUncleaned([...read.values()].flat());
   return {
     json: { streams, forgotten: { people, last_at: toIso(lastMs) } },
     lines: () => [

@@ -1,6 +1,6 @@
 import { describeUnlimited } from '../../config/account-config.ts';
 import { describeUnknown } from '../../config/unknown-variables.ts';
-import { configuredChannels } from '../../operate/alerts/configured-channels.ts';
+import { configuredChannels } from '../../operate/alerts/notifier.ts';
 import { parseDatabaseUrl } from '../../engine/database/database-url.ts';
 import type { Config } from '../../config/load-config.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';

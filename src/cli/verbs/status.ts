@@ -8,7 +8,7 @@ import { countUnread } from '../../engine/streams/unread-partitions.ts';
 import { streamKey } from '../../operate/status/read-accounts.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
 import { describeProblems } from '../../operate/status/problem-words.ts';
-import { describeProtection, describeRetention, storageRulesOf } from '../../operate/status/storage-rules.ts';
+import { describeProtection } from '../../operate/status/differences.ts';
 import { toProblems } from '../../operate/status/json-status.ts';
 import { readProblems } from '../../operate/worker/what-is-wrong.ts';
 import { readCleaningProgress } from '../../engine/privacy/settings.ts';
@@ -57,7 +57,7 @@ async function readState(app: App, isOneOfMany: boolean) {
         };
       }),
     })),
-    rules: storageRulesOf(config),
+    privacy: config.privacy,
     /** Nothing is configured and nothing stored: somebody looks around, perhaps after the demo. */
     isUnused:
       app.isEmbedded && accounts.every(({ config: own }) => own.service === undefined) && runs.length === 0,
@@ -74,7 +74,7 @@ function toJsonStream({ facts, lastRun, ...rows }: ShownStream) {
     off_reason: facts.offReason,
     last_success_at: toIso(facts.lastSuccessMs),
     ...(facts.heldUpBy === null ? {} : { held_up_by: facts.heldUpBy }),
-    ...(facts.failingWith === undefined ? {} : { failing_with: facts.failingWith }),
+    ...(facts.failingWith === null ? {} : { failing_with: facts.failingWith }),
     ...(facts.failedReconcile === null ? {} : { failed_reconcile: facts.failedReconcile }),
     current_until: toIso(facts.currentUntilMs),
     watermark: toIso(facts.watermarkMs),
@@ -86,7 +86,7 @@ function toJsonStream({ facts, lastRun, ...rows }: ShownStream) {
   };
 }
 
-function statusJson({ accounts, problems, isWell, workerSeenMs, rules }: State) {
+function statusJson({ accounts, problems, isWell, workerSeenMs, privacy }: State) {
   const bodies = accounts.map(({ id, streams, blockedUntilMs, notCleaned, unread, notOffered }) => ({
     account_id: id,
     blocked_until: toIso(blockedUntilMs),
@@ -99,7 +99,6 @@ function statusJson({ accounts, problems, isWell, workerSeenMs, rules }: State) 
       last_read_at: toIso(readAtMs),
     })),
   }));
-  const { omitted, pseudonyms, deletedDays, runsDays, issuesDays } = rules;
   return {
     ...(bodies.length > 1 ? { accounts: bodies } : bodies[0]),
     is_well: isWell,
@@ -110,8 +109,7 @@ function statusJson({ accounts, problems, isWell, workerSeenMs, rules }: State) 
       since: toIso(sinceMs),
     })),
     worker_last_seen_at: toIso(workerSeenMs),
-    retention: { deleted_days: deletedDays, runs_days: runsDays, issues_days: issuesDays },
-    privacy: { omitted, pseudonyms },
+    privacy: { omitted: privacy.omit, pseudonyms: privacy.pseudonymize },
   };
 }
 
@@ -167,7 +165,7 @@ const NOTHING_YET =
   'No service is configured (SAFETY_BASE_URL, SAFETY_TOKEN), and nothing was read yet. The demo has a database of its own: safety-sync demo --serve';
 
 function describeState(state: State, terminal: Terminal): string[] {
-  const { accounts, problems, rules, unlimited, findings, isUnused, nowMs } = state;
+  const { accounts, problems, privacy, unlimited, findings, isUnused, nowMs } = state;
   const { red, yellow, dim } = terminal.colors;
   const isMany = accounts.length > 1;
   const isWell = ({ id }: State['accounts'][number]): boolean =>
@@ -186,9 +184,9 @@ function describeState(state: State, terminal: Terminal): string[] {
     const whole = isMany && accountId !== null ? `${accountId}: ${text}` : text;
     return isFailure ? red(whole) : level === 'note' ? dim(whole) : yellow(whole);
   });
-  lines.push(...afterBlank(isUnused ? [yellow(NOTHING_YET)] : named), '', dim(describeRetention(rules)));
-  const protection = describeProtection(rules);
-  if (protection !== null) lines.push(dim(protection));
+  const protection = describeProtection(privacy);
+  lines.push(...afterBlank(isUnused ? [yellow(NOTHING_YET)] : named));
+  if (protection !== null) lines.push(...afterBlank([dim(protection)]));
   if (unlimited !== null) lines.push(yellow(`${unlimited}.`));
   for (const { finding, advice } of findings) lines.push(yellow(`${capital(finding)}. ${advice}`));
   for (const { id, notOffered } of accounts) {
@@ -211,7 +209,7 @@ const runStatus = withApp<CommonOptions>(async ({ app, terminal }, options) => {
 export const status: Verb<CommonOptions> = {
   name: 'status',
   about:
-    'for each stream show freshness, last run, watermark, live and deleted rows, open data issues; also every problem, retention, privacy, and sessions that hold runs up',
+    'for each stream show freshness, last run, watermark, live and deleted rows, open data issues; also every problem, and sessions that hold runs up',
   hasAccounts: true,
   options: [JSON_OPTION],
   run: runStatus,

@@ -20,8 +20,8 @@ export type AlertEvent =
   | 'report_failed';
 export type AlertChannel = 'webhook' | 'mail';
 /** The scheduled report is made, written and mailed as a whole, so it has one row and one channel of its own. */
-export type OutboxEvent = AlertEvent | 'report';
-export type OutboxChannel = AlertChannel | 'report';
+type OutboxEvent = AlertEvent | 'report';
+type OutboxChannel = AlertChannel | 'report';
 export type RunTrigger = 'schedule' | 'manual';
 export type RunStatus = 'running' | 'succeeded' | 'failed' | 'skipped';
 

@@ -151,7 +151,7 @@ const toRunRow = (row: Readonly<Record<string, unknown>>): RunRow =>
  * Runs `r` that took place. A tick that found the stream locked by another worker is recorded as skipped, without a
  * session. It gives no information about the stream, and must not hide the result of the last real run.
  */
-export const TOOK_PLACE = sql.raw(`not (r.status = 'skipped' and r.backend_pid is null)`);
+const TOOK_PLACE = sql.raw(`not (r.status = 'skipped' and r.backend_pid is null)`);
 
 /**
  * Every stream that ever began a run has its row there. Runs are looked up from it, stream by stream, because

@@ -2,7 +2,6 @@
 import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
-import type { Redact } from '../../shared/redact.ts';
 import { SECOND_MS, withTimeout } from '../../shared/time.ts';
 import type { AlertMessage } from './message.ts';
 
@@ -20,19 +19,6 @@ export interface Channel {
 /** The receiver refused the message. */
 export class NotAccepted extends Error {}
 
-/** Characters of a refusing response that are shown. */
-const SHOWN_CHARACTERS = 120;
-
-/**
- * A receiver may echo the message, and the cut may leave only the start of a secret: starts of 12 characters are redacted,
- * too.
- */
-export const ECHO_REDACTION = { shortestBeginning: 12 } as const;
-
-/** Redacts before the cut and again after it. */
-export const excerptOf = (response: string, redact: Redact): string =>
-  redact(redact(response).replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS));
-
 /** Timeout of a message, from the connection to the last byte of the response. */
 export const ATTEMPT_MS = 10 * SECOND_MS;
 
@@ -44,34 +30,25 @@ export function channelProblem(error: unknown): string {
   return `it cannot be reached${through}${typeof code === 'string' ? ` (${code})` : ''}`;
 }
 
-interface Delivery {
-  readonly channel: Channel;
-  readonly message: AlertMessage;
-  readonly signal: AbortSignal;
-  readonly attemptMs?: number | undefined;
-}
-
 /**
  * Sends a message once, because the outbox repeats it. Returns the problem of refused recipients; null: the message is on its
  * way to all. Rejects with `webhook_failed` or `mail_failed`.
  */
-export async function deliver({
-  channel,
-  message,
-  signal,
+export async function deliver(
+  { name, endpoint, send }: Channel,
+  message: AlertMessage,
+  signal: AbortSignal,
   attemptMs = ATTEMPT_MS,
-}: Delivery): Promise<string | null> {
+): Promise<string | null> {
   const late = new AbortController();
   try {
-    const sent = channel.send(message, AbortSignal.any([signal, late.signal]));
-    const delivered = await withTimeout(sent, attemptMs);
-    if (!delivered.inTime) throw new NotAccepted(`no response within ${formatDuration(attemptMs)}`);
-    const refused = delivered.value;
-    return refused.length === 0 ? null : `${channel.endpoint}: it refused ${refused.join(', ')}`;
+    const sent = await withTimeout(send(message, AbortSignal.any([signal, late.signal])), attemptMs);
+    if (!sent.inTime) throw new NotAccepted(`no response within ${formatDuration(attemptMs)}`);
+    return sent.value.length === 0 ? null : `${endpoint}: it refused ${sent.value.join(', ')}`;
   } catch (error) {
     late.abort();
-    const code = channel.name === 'webhook' ? 'webhook_failed' : 'mail_failed';
+    const code = name === 'webhook' ? 'webhook_failed' : 'mail_failed';
     const problem = channelProblem(error);
-    throw new SafetySyncError(code, `${channel.endpoint}: ${problem}`, { cause: new Error(problem) });
+    throw new SafetySyncError(code, `${endpoint}: ${problem}`, { cause: new Error(problem) });
   }
 }

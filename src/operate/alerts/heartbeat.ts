@@ -4,8 +4,8 @@
  */
 import type { Logger } from '../../shared/logger.ts';
 import { type Clock, MINUTE_MS } from '../../shared/time.ts';
-import { ATTEMPT_MS, NotAccepted, channelProblem } from './channel.ts';
-import { createHook, isAccepted } from './webhook.ts';
+import { ATTEMPT_MS, channelProblem } from './channel.ts';
+import { createHook } from './webhook.ts';
 
 interface HeartbeatOptions {
   /** The whole URL is a secret: with it, any sender could report that all is well. */
@@ -15,46 +15,25 @@ interface HeartbeatOptions {
   readonly clock: Clock;
 }
 
-/** Least time between two GETs. */
-const REST_MS = MINUTE_MS;
-
+/** Returns the function that sends a GET when one is due; it never rejects. */
 export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions) {
-  const { host, get } = createHook(url);
-  const stopping = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
+  const { host, request } = createHook(url);
   let sentMs = -Infinity;
   let isFailing = false;
 
-  /** Never rejects. */
-  async function look(): Promise<void> {
-    if (clock.monotonicMs() - sentMs < REST_MS || !isFresh()) return;
+  return async (stopping: AbortSignal): Promise<void> => {
+    if (clock.monotonicMs() - sentMs < MINUTE_MS || !isFresh()) return;
     sentMs = clock.monotonicMs();
-    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(ATTEMPT_MS)]);
     try {
-      // Redirects are not followed, because the URL is a secret for its own host only.
-      const { statusCode, body } = await get(signal);
-      await body.dump();
-      if (!isAccepted(statusCode)) throw new NotAccepted(`HTTP ${statusCode}`);
+      await request(AbortSignal.any([stopping, AbortSignal.timeout(ATTEMPT_MS)]));
       if (isFailing) log.info(`the heartbeat is accepted by ${host} again`);
       isFailing = false;
     } catch (error) {
-      if (stopping.signal.aborted) return;
+      if (stopping.aborted) return;
       log[isFailing ? 'debug' : 'warn'](
         `the heartbeat was not accepted by ${host}: ${channelProblem(error)}; retrying every minute. Check ALERT_HEARTBEAT_URL and the network.`,
       );
       isFailing = true;
     }
-  }
-
-  return {
-    look,
-    start(everyMs: number) {
-      timer = setInterval(() => void look(), everyMs);
-      void look();
-    },
-    stop() {
-      clearInterval(timer);
-      stopping.abort();
-    },
   };
 }

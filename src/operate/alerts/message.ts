@@ -5,23 +5,20 @@ import { formatMoment } from '../../pages/words.ts';
 import type { TokenSource } from '../../shared/token-source.ts';
 import { capital, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
-import { SECOND_MS } from '../../shared/time.ts';
+import { SECOND_MS, toMs } from '../../shared/time.ts';
 import { VERSION } from '../../version.ts';
-import { adviceAbout, ALERT_WORDS, joinNames } from '../status/problem-words.ts';
-
-/** An attached file. */
-interface MailAttachment {
-  readonly filename: string;
-  readonly contentType: string;
-  readonly content: string | Buffer;
-}
+import { adviceAbout, ALERT_WORDS } from '../status/problem-words.ts';
 
 export interface AlertMessage {
   /** One line. */
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  readonly attachments?: readonly MailAttachment[];
+  readonly attachments?: readonly {
+    readonly filename: string;
+    readonly contentType: string;
+    readonly content: string | Buffer;
+  }[];
 }
 
 /** The sender of the message, and the accounts it is about. */
@@ -31,22 +28,8 @@ export interface MessageContext {
   readonly accounts: ReadonlyMap<string, { readonly timezone: string; readonly tokenSource: TokenSource }>;
 }
 
-interface Line {
-  readonly isOver: boolean;
-  /** `north: follow-ups fail (server_error)` */
-  readonly what: string;
-  readonly when: string;
-  /** Advice; empty: there is none. */
-  readonly advice: string;
-}
-
 /** Chat services truncate or refuse longer messages. */
 const MOST_LINES = 12;
-
-function durationOf(rows: readonly AlertRow[], beganMs: number): string {
-  const overMs = Math.max(...rows.map(({ endedMs }) => endedMs ?? beganMs));
-  return roughly(formatDuration(Math.max(SECOND_MS, overMs - beganMs)));
-}
 
 /** Names, codes, counts and times only. */
 export const alertText = (
@@ -55,52 +38,31 @@ export const alertText = (
 ): string =>
   `${ALERT_WORDS[event].is(subjects)}${detail === null ? '' : `: ${detail}`}${code === null ? '' : ` (${code})`}`;
 
-/** The alerts of one message that differ in accounts and subjects only. */
-function toLine(alike: readonly [AlertRow, ...AlertRow[]], context: MessageContext): Line {
-  const [{ event, code, accountId, endedMs, sentMs }] = alike;
-  const accounts = [...new Set(alike.map((row) => row.accountId))];
-  const { timezone = 'UTC' } = context.accounts.get(accountId) ?? {};
-  const tokenSources = accounts.flatMap((id) => context.accounts.get(id)?.tokenSource ?? []);
-  const subjects = [...new Set(alike.map(({ subject }) => subject))];
-  const beganMs = Math.min(...alike.map((row) => row.beganMs));
+/** Alerts of one account that differ in their subjects only. */
+function toLine(alike: readonly [AlertRow, ...AlertRow[]], { accounts }: MessageContext) {
+  const [one] = alike;
+  const { event, code, account_id: id, ended_at: ended } = one;
+  const { timezone = 'UTC', tokenSource } = accounts.get(id) ?? {};
+  const subjects = alike.map(({ subject }) => subject);
+  const beganMs = Math.min(...alike.map((row) => toMs(row.began_at)));
   const at = `${formatMoment(beganMs, timezone)} (${timezone})`;
-  const words = ALERT_WORDS[event];
-  const isOver = endedMs !== null;
-  const begun = alertText(alike[0], subjects);
-  const told = isOver ? `over before it was sent: ${begun}` : begun;
-  const text = isOver && sentMs !== null ? words.over(subjects) : told;
+  const begun = alertText(one, subjects);
   // All accounts share the database; a single account is named in the signature.
-  const isNamed = context.accounts.size > 1 && event !== 'database_away';
+  const isNamed = accounts.size > 1 && event !== 'database_away';
+  const name = (text: string): string => (isNamed ? `${id}: ${text}` : capital(text));
+  if (ended === null) {
+    const advice = adviceAbout(event, code, tokenSource === undefined ? [] : [tokenSource]);
+    return { mark: '✗', what: name(begun), when: `since ${at}`, advice };
+  }
+  const lastedMs = Math.max(SECOND_MS, toMs(ended) - beganMs);
   return {
-    isOver,
-    what: isNamed ? `${joinNames(accounts)}: ${text}` : capital(text),
-    when: isOver ? `it began ${at} and was over after ${durationOf(alike, beganMs)}` : `since ${at}`,
-    advice: isOver ? '' : adviceAbout(event, code, tokenSources),
+    mark: '✓',
+    what: name(
+      one.sent_at === null ? `over before it was sent: ${begun}` : ALERT_WORDS[event].over(subjects),
+    ),
+    when: `it began ${at} and was over after ${roughly(formatDuration(lastedMs))}`,
+    advice: '',
   };
-}
-
-/** Similar alerts share a line, for example those of several streams or accounts with one error code. */
-function messageLines(rows: readonly AlertRow[], context: MessageContext): Line[] {
-  const kindOf = ({ event, code, detail, endedMs, sentMs }: AlertRow): unknown[] => [
-    ...[event, detail, endedMs === null, sentMs === null],
-    endedMs === null || sentMs === null ? code : null,
-  ];
-  const ofAccounts = groupBy(rows, (row) => JSON.stringify([row.accountId, kindOf(row)]));
-  const alike = groupBy(ofAccounts, (group) =>
-    JSON.stringify([kindOf(group[0]), group.map(({ subject }) => subject).toSorted()]),
-  );
-  const lines = alike.map(([first, ...more]) => toLine([...first, ...more.flat()], context));
-  return lines.toSorted((one, other) => Number(one.isOver) - Number(other.isOver));
-}
-
-function signatureOf({ owner, accounts }: MessageContext): string {
-  const [only] = accounts.keys();
-  const account = accounts.size === 1 && only !== undefined ? `account ${only}, ` : '';
-  return `safety-sync ${VERSION}, ${account}${owner}`;
-}
-
-function lineText({ isOver, what, when, advice }: Line): string {
-  return `${isOver ? '✓' : '✗'} ${what}; ${when}.${advice === '' ? '' : `\n   What to do: ${advice}`}`;
 }
 
 /** Mail programs support few features of HTML and CSS: hence one column with inline styles. */
@@ -125,24 +87,6 @@ export function renderMail(title: string, blocks: readonly Html[], footer: strin
     </html> `.text;
 }
 
-function alertCard({ isOver, what, when, advice }: Line): Html {
-  const color = isOver ? '#1f9d55' : '#d0342c';
-  return html`<div style="border-left:4px solid ${color};padding:2px 0 2px 12px;margin:0 0 18px">
-    <p style="margin:0;font-weight:600">${what}</p>
-    <p style="margin:2px 0 0;font-size:14px;color:#767676">${isOver ? 'Over: ' : ''}${when}</p>
-    ${advice !== '' && html`<p style="margin:8px 0 0"><strong>What to do:</strong> ${advice}</p>`}
-  </div>`;
-}
-
-function subjectOf(lines: readonly Line[]): string {
-  const [only] = lines;
-  const begun = lines.filter(({ isOver }) => !isOver).length;
-  if (lines.length === 1 && only !== undefined) return `${only.isOver ? 'Over: ' : ''}${only.what}`;
-  if (begun === 0) return `${formatNumber(lines.length, 'alert')} over`;
-  const over = lines.length - begun;
-  return `${formatNumber(begun, 'alert')}${over === 0 ? '' : `, ${over} over`}`;
-}
-
 /** The message that `safety-sync alerts test` sends. */
 export function testMessage(): AlertMessage {
   const text = 'This is a test: alerts of safety-sync arrive here.';
@@ -153,22 +97,33 @@ export function testMessage(): AlertMessage {
   };
 }
 
-/** `rows`: at least one; all of one channel. */
+/** `rows`: at least one; all of one channel. Those that began come first. */
 export function toMessage(rows: readonly AlertRow[], context: MessageContext): AlertMessage {
-  const lines = messageLines(rows, context);
-  const shown = lines.slice(0, MOST_LINES);
-  const left = lines.length - shown.length;
-  const rest =
-    left === 0 ? [] : [`And ${formatNumber(left, 'more alert')}: see the status page of the worker`];
-  const subject = subjectOf(lines);
-  const signature = signatureOf(context);
+  const alike = groupBy(rows, ({ account_id, event, code, detail, ended_at, sent_at }) =>
+    JSON.stringify([account_id, event, code, detail, ended_at === null, sent_at === null]),
+  );
+  const lines = alike
+    .map((group) => toLine(group, context))
+    .sort((one, other) => (one.mark > other.mark ? -1 : 1));
+  const begun = lines.filter(({ mark }) => mark === '✗').length;
+  const [first] = lines;
+  const single = first === undefined ? '' : `${first.mark === '✗' ? '' : 'Over: '}${first.what}`;
+  const subject =
+    lines.length === 1 ? single : `${formatNumber(begun, 'alert')}, ${lines.length - begun} over`;
+  const left = lines.length - MOST_LINES;
+  const rest = left > 0 ? [`And ${formatNumber(left, 'more alert')}: see the status page of the worker`] : [];
+  const [id = ''] = context.accounts.keys();
+  const account = context.accounts.size === 1 ? `account ${id}, ` : '';
+  const signature = `safety-sync ${VERSION}, ${account}${context.owner}`;
+  const shown = lines.slice(0, MOST_LINES).map(({ mark, what, when, advice }) => ({
+    head: `${mark} ${what}; ${when}.`,
+    todo: advice === '' ? '' : `What to do: ${advice}`,
+  }));
+  const texts = shown.map(({ head, todo }) => (todo === '' ? head : `${head}\n   ${todo}`));
+  const blocks = shown.map(({ head, todo }) => html`<p><strong>${head}</strong><br />${todo}</p>`);
   return {
     subject: `[safety-sync] ${subject}`,
-    text: [...shown.map(lineText), ...rest, `– ${signature}`].join('\n'),
-    html: renderMail(
-      subject,
-      [...shown.map(alertCard), ...rest.map((text) => html`<p>${text}.</p>`)],
-      signature,
-    ),
+    text: [...texts, ...rest, `– ${signature}`].join('\n'),
+    html: renderMail(subject, [...blocks, ...rest.map((text) => html`<p>${text}.</p>`)], signature),
   };
 }

@@ -4,36 +4,40 @@
  * While the database is away nothing can be recorded: each worker then sends its own alert, and its end.
  */
 import { type AccountConfig, tokenSourceOf } from '../../config/account-config.ts';
-import type { NotificationConfig } from '../../config/notification-config.ts';
+import type { MailConfig, NotificationConfig } from '../../config/notification-config.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { toDatabaseError, toKnownError } from '../../engine/database/database-error.ts';
-import { dependencyOf, type OutageLog } from '../health/outage-log.ts';
 import { backoff } from '../../shared/backoff.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/logger.ts';
-import { oneAtATime } from '../../shared/one-at-a-time.ts';
 import type { Redact } from '../../shared/redact.ts';
-import { MINUTE_MS, SECOND_MS, withTimeout } from '../../shared/time.ts';
+import { MINUTE_MS, SECOND_MS, toIso } from '../../shared/time.ts';
+import { isOutage } from '../status/database-outage.ts';
 import type { AlertsStatus } from '../status/facts.ts';
+import type { Problem } from '../status/problem.ts';
 import { areAccountsRead, type Status } from '../status/status.ts';
 import { type Channel, deliver } from './channel.ts';
+import { createMail } from './mail.ts';
 import { type MessageContext, toMessage } from './message.ts';
 import {
   type AlertRow,
   deleteRows,
   failedReportsOf,
   isAlert,
-  type OutboxRow,
   readOutbox,
   saveRows,
   takeTurn,
   textOfKey,
 } from './outbox.ts';
-import { planAlerts } from './plan-alerts.ts';
+import { alertsOf, planAlerts } from './plan-alerts.ts';
+import { createWebhook } from './webhook.ts';
 
-/** Makes the reports that are due; never rejects. */
-export interface ScheduledReport {
-  look(nowMs: number, signal: AbortSignal): Promise<void>;
+/** Channels for alerts. Without any, no alerts are sent. */
+export function configuredChannels(config: NotificationConfig): Channel[] {
+  const { webhookUrl, mail, alertEmailTo: to } = config;
+  const mailed = (server: MailConfig | undefined) =>
+    server === undefined || to.length === 0 ? [] : [createMail(server, to)];
+  return [...(webhookUrl === undefined ? [] : [createWebhook(webhookUrl)]), ...mailed(mail)];
 }
 
 interface NotifierOptions {
@@ -41,31 +45,35 @@ interface NotifierOptions {
     readonly id: string;
     readonly config: Pick<AccountConfig, 'service' | 'reportingTimezone'>;
   }[];
-  readonly config: { readonly notifications: Pick<NotificationConfig, 'alertAfterMinutes'> };
+  readonly config: { readonly notifications: Pick<NotificationConfig, 'alertAfterMinutes' | 'report'> };
   readonly db: Queryable;
   /** Has the current URL. */
   readonly warehouse: { readonly url: string };
   readonly log: Logger;
   readonly owner: string;
   readonly redact: Redact;
-  readonly databaseOutage: OutageLog;
+  /** Reports that the database cannot be used. */
+  readonly onAway: (error: SafetySyncError) => void;
   readonly channels: readonly Channel[];
-  /** undefined: REPORT_CRON is not set, so recorded report failures are outdated and ignored. */
-  readonly report?: ScheduledReport | undefined;
   readonly status: () => Status;
+}
+
+/** The rows of the outbox, or, while the database is away, those that this process remembers. */
+interface Rows {
+  read(): Promise<readonly AlertRow[]>;
+  save(rows: readonly AlertRow[]): Promise<void>;
+  remove(rows: readonly AlertRow[]): Promise<void>;
 }
 
 /** Delays after failed attempts. */
 const DELAYS = { firstMs: 30 * SECOND_MS, mostMs: 15 * MINUTE_MS };
-const STOP_TIMEOUT_MS = 5 * SECOND_MS;
 
 export type Notifier = ReturnType<typeof createNotifier>;
 
 export function createNotifier(options: NotifierOptions) {
-  const { accounts, config, db, warehouse, log, owner, redact } = options;
-  const { databaseOutage, channels, report, status } = options;
+  const { accounts, config, db, warehouse, log, owner, redact, channels } = options;
   const accountIds = accounts.map(({ id }) => id);
-  const afterMs = config.notifications.alertAfterMinutes * MINUTE_MS;
+  const { alertAfterMinutes, report } = config.notifications;
   const context: MessageContext = {
     owner,
     accounts: new Map(
@@ -75,172 +83,127 @@ export function createNotifier(options: NotifierOptions) {
       ]),
     ),
   };
-  const stopping = new AbortController();
-  let alerts: readonly AlertRow[] = [];
+  let recorded: readonly AlertRow[] = [];
   let failedReports: AlertsStatus['failedReports'] = [];
-  /** Why nothing can be recorded; null: it can, as far as is known. */
-  let unrecorded: string | null = null;
-  /** The outage of the database, one row for each channel. */
-  let away: AlertRow[] = [];
+  /** The outage of the database. */
+  let remembered: readonly AlertRow[] = [];
 
-  /** The rows after one message about them; null: it was sent, and told the end of the alert. */
-  async function send(channel: Channel, rows: readonly AlertRow[], nowMs: number) {
+  /** The rows after one message about them. */
+  async function send(channel: Channel, rows: readonly AlertRow[], nowMs: number, signal: AbortSignal) {
     const { name } = channel;
     const { subject, text, html } = toMessage(rows, context);
     // The text contains no secrets by design; redacted all the same.
     const message = { subject: redact(subject), text: redact(text), html: redact(html) };
     try {
-      const refused = await deliver({ channel, message, signal: stopping.signal });
+      const refused = await deliver(channel, message, signal);
       log.info({ channel: name, alerts: rows.length }, `sent by ${name}: ${message.subject}`);
       if (refused !== null) log.warn({ channel: name }, `${refused}; the others get the alert`);
-      return rows.map((row) =>
-        row.endedMs === null ? { ...row, sentMs: nowMs, dueMs: null, tries: 0, problem: null } : null,
-      );
+      return rows.map((row) => ({ ...row, sent_at: toIso(nowMs), due_at: null, tries: 0, problem: null }));
     } catch (caught) {
-      const { code, message: text, advice, cause } = toKnownError(caught);
+      const { code, message: failure, advice, cause } = toKnownError(caught);
       log[rows.some(({ tries }) => tries > 0) ? 'debug' : 'error'](
         { channel: name, alerts: rows.length, error_code: code },
-        `an alert was not accepted by ${text}; retrying. ${advice}`,
+        `an alert was not accepted by ${failure}; retrying. ${advice}`,
       );
-      const problem = redact(cause instanceof Error ? cause.message : text);
-      return rows.map((row) => ({
-        ...row,
-        tries: row.tries + 1,
-        problem,
-        // Another worker sends at once what a worker that stops could not send.
-        dueMs: nowMs + (stopping.signal.aborted ? 0 : backoff(row.tries + 1, DELAYS)),
-      }));
+      const problem = redact(cause instanceof Error ? cause.message : failure);
+      // Another worker sends at once what a worker that stops could not send.
+      const delayOf = (tries: number): number => (signal.aborted ? 0 : backoff(tries, DELAYS));
+      return rows.map((row) => {
+        const tries = row.tries + 1;
+        return { ...row, tries, problem, due_at: toIso(nowMs + delayOf(tries)) };
+      });
     }
   }
 
-  const planOf = (rows: readonly OutboxRow[], now: Status, { name }: Channel) =>
-    planAlerts(
-      rows.filter(isAlert).filter(({ channel }) => channel === name),
-      now,
-      { channel: name, afterMs },
-    );
+  function planOf(
+    rows: readonly AlertRow[],
+    told: readonly Problem[],
+    { nowMs, ...now }: Status,
+    channel: Channel,
+  ) {
+    const problems = now.accounts.flatMap((account) => account.problems);
+    const own = rows.filter((row) => row.channel === channel.name);
+    return planAlerts(own, told, problems, {
+      channel: channel.name,
+      afterMs: alertAfterMinutes * MINUTE_MS,
+      nowMs,
+    });
+  }
 
   /** Each change is recorded at once: a worker that dies has sent at most one message that another one sends again. */
-  async function sendDue(one: Queryable, now: Status): Promise<void> {
+  async function tell(rows: Rows, told: readonly Problem[], now: Status, signal: AbortSignal): Promise<void> {
     for (const channel of channels) {
-      const { changed, dropped, due } = planOf(await readOutbox(one, accountIds), now, channel);
-      await saveRows(one, changed);
-      await deleteRows(one, dropped);
+      const { changed, dropped, due } = planOf(await rows.read(), told, now, channel);
+      await rows.save(changed);
+      await rows.remove(dropped);
       if (due.length === 0) continue;
-      const sent = await send(channel, due, now.nowMs);
-      await saveRows(
-        one,
-        sent.filter((row) => row !== null),
-      );
-      await deleteRows(
-        one,
-        due.filter((_, at) => sent[at] === null),
-      );
+      const sent = await send(channel, due, now.nowMs, signal);
+      const isOver = ({ ended_at, due_at }: AlertRow): boolean => ended_at !== null && due_at === null;
+      await rows.save(sent.filter((row) => !isOver(row)));
+      await rows.remove(sent.filter(isOver));
     }
   }
 
-  async function lookAt(now: Status): Promise<void> {
+  const rowsOf = (one: Queryable): Rows => ({
+    read: async () => (await readOutbox(one, accountIds)).filter(isAlert),
+    save: (rows) => saveRows(one, rows),
+    remove: (rows) => deleteRows(one, rows),
+  });
+
+  const without = (rows: readonly AlertRow[]) =>
+    remembered.filter(
+      (row) => !rows.some((one) => one.channel === row.channel && textOfKey(one) === textOfKey(row)),
+    );
+  const memory: Rows = {
+    read: () => Promise.resolve(remembered),
+    save: (rows) => Promise.resolve(void (remembered = [...without(rows), ...rows])),
+    remove: (rows) => Promise.resolve(void (remembered = without(rows))),
+  };
+
+  async function tellRecorded(now: Status, signal: AbortSignal): Promise<void> {
+    const told = now.accounts.flatMap(({ problems }) => alertsOf(problems));
     let rows = await readOutbox(db, accountIds);
     const isQuiet = channels
-      .map((channel) => planOf(rows, now, channel))
+      .map((channel) => planOf(rows.filter(isAlert), told, now, channel))
       .every(({ changed, dropped, due }) => changed.length + dropped.length + due.length === 0);
     if (!isQuiet) {
-      await takeTurn(warehouse.url, 'alerts', (one) => sendDue(one, now));
+      await takeTurn(warehouse.url, 'alerts', (one) => tell(rowsOf(one), told, now, signal));
       rows = await readOutbox(db, accountIds);
     }
-    // A row of a channel that is configured no more is not sent and never ends.
-    alerts = rows.filter(isAlert).filter((row) => channels.some(({ name }) => name === row.channel));
+    recorded = rows.filter(isAlert);
+    // Without REPORT_CRON recorded failures are outdated.
     failedReports = report === undefined ? [] : failedReportsOf(rows);
   }
 
-  /** From memory: `code` null says that the database is back. */
-  async function tellAway(now: Status): Promise<void> {
-    const { nowMs } = now;
-    const problem = now.problems.find(({ kind }) => kind === 'database_away');
-    if (problem !== undefined && away.length === 0)
-      away = channels.map(({ name: channel }) => {
-        const beganMs = problem.sinceMs ?? nowMs;
-        const { code } = problem;
-        return {
-          ...{ accountId: accountIds[0] ?? '', event: 'database_away', subject: '', channel, code },
-          ...{ detail: null, beganMs, endedMs: null, sentMs: null, dueMs: beganMs + afterMs },
-          ...{ tries: 0, problem: null },
-        };
-      });
-    if (problem === undefined)
-      away = away
-        .filter(({ sentMs, tries }) => sentMs !== null || tries > 0)
-        .map((row) => (row.endedMs === null ? { ...row, endedMs: nowMs, dueMs: nowMs } : row));
-    const told = away.map(async (row) => {
-      const channel = channels.find(({ name }) => name === row.channel);
-      if (channel === undefined || row.dueMs === null || row.dueMs > nowMs) return row;
-      return (await send(channel, [row], nowMs))[0] ?? null;
-    });
-    away = (await Promise.all(told)).filter((row) => row !== null);
-  }
-
-  function recordFailure(error: SafetySyncError): void {
-    const { code, message, advice } = error;
-    const isAway = dependencyOf(error) === 'database';
-    // The monitor only reads, so it does not detect a read-only server.
-    if (isAway) databaseOutage.recordFailure(error);
-    log[isAway || unrecorded !== null ? 'debug' : 'error'](
-      { error_code: code },
-      `no alerts are sent, because they cannot be recorded (${code}: ${message}). ${advice}`,
-    );
-    unrecorded = isAway ? null : `they cannot be recorded in the database (${code})`;
-  }
-
-  /** Compares once and sends what is due; never rejects. */
-  async function look(): Promise<void> {
-    const now = status();
-    await tellAway(now);
-    if (!now.database.isUp || !areAccountsRead(now.database)) return;
-    try {
-      await lookAt(now);
-      unrecorded = null;
-    } catch (error) {
-      recordFailure(toDatabaseError(error));
-    }
-  }
-
-  /** Alerts and reports apart, because a report takes longer. */
-  const works = [
-    ...(channels.length > 0 || report !== undefined ? [oneAtATime(look)] : []),
-    ...(report === undefined ? [] : [oneAtATime(() => report.look(status().nowMs, stopping.signal))]),
-  ];
-  const timers: NodeJS.Timeout[] = [];
-
   return {
-    /** The alerts of the status: open alerts, and the state of each channel. */
+    /** The alerts of the status. */
     get status(): AlertsStatus {
+      const failed = [...recorded, ...remembered].filter(({ tries }) => tries > 0);
       return {
-        open: new Set([...alerts, ...away].filter(({ endedMs }) => endedMs === null).map(textOfKey)).size,
         failedReports,
-        channels: channels.map(({ name }) => {
-          const waiting = [...alerts, ...away].filter(({ channel, tries }) => channel === name && tries > 0);
-          return {
-            name,
-            waiting: waiting.length,
-            problem: unrecorded ?? waiting[0]?.problem ?? null,
-          };
-        }),
+        channels: channels.map(({ name }) => ({
+          name,
+          problem: failed.find(({ channel }) => channel === name)?.problem ?? null,
+        })),
       };
     },
-    look,
-    start(everyMs: number) {
-      for (const work of works) {
-        timers.push(setInterval(() => void work(), everyMs));
-        void work();
+    /** Compares once and sends what is due; never rejects. */
+    async look(signal: AbortSignal): Promise<void> {
+      const now = options.status();
+      const away = now.problems.filter(({ kind }) => kind === 'database_away');
+      await tell(memory, away, now, signal);
+      if (!now.database.isUp || !areAccountsRead(now)) return;
+      try {
+        await tellRecorded(now, signal);
+      } catch (caught) {
+        const error = toDatabaseError(caught);
+        // The monitor only reads, so it does not detect a read-only server.
+        if (isOutage(error)) options.onAway(error);
+        log.debug(
+          { error_code: error.code },
+          `no alerts are sent, because they cannot be recorded: ${error.message}`,
+        );
       }
-    },
-    /** Waits a few seconds for the message that is being sent. */
-    async stop() {
-      for (const timer of timers) clearInterval(timer);
-      const last = Promise.all(works.map((work) => work.idle()));
-      await withTimeout(last, STOP_TIMEOUT_MS);
-      stopping.abort();
-      await withTimeout(last, SECOND_MS);
     },
   };
 }

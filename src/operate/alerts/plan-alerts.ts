@@ -1,111 +1,71 @@
 /** Compares the alerts of one channel with the present problems. Pure. */
 import type { AlertChannel, AlertEvent } from '../../engine/control-tables/control-tables.ts';
-import { isAlertEvent } from '../status/problem-words.ts';
+import { toIso, toMs } from '../../shared/time.ts';
+import { ALERT_WORDS } from '../status/problem-words.ts';
 import type { Problem } from '../status/problem.ts';
-import type { Status } from '../status/status.ts';
 import { type AlertRow, textOfKey } from './outbox.ts';
-
-interface AlertPlan {
-  readonly changed: readonly AlertRow[];
-  readonly dropped: readonly AlertRow[];
-  /** The rows of the next message. */
-  readonly due: readonly AlertRow[];
-}
 
 interface PlanOptions {
   readonly channel: AlertChannel;
   /** ALERT_AFTER_MINUTES */
   readonly afterMs: number;
+  readonly nowMs: number;
 }
 
 /** Sent without delay: a later run may hide these problems but does not correct them. */
-const AT_ONCE: readonly AlertEvent[] = ['repaired', 'new_field'];
-/** Why streams become stale. */
-const CAUSES: readonly AlertEvent[] = ['credentials_refused', 'service_away'];
-/** Only a success ends these: a stream that fails for another reason has not succeeded. */
-const UNTIL_SUCCESS: readonly AlertEvent[] = [...CAUSES, 'stale', 'stream_failing', 'delete_guard'];
+const AT_ONCE: readonly string[] = ['repaired', 'new_field'] satisfies AlertEvent[];
 
-export type Recorded = Problem & { readonly kind: AlertEvent; readonly accountId: string };
-type AccountStatus = Status['accounts'][number];
+/** The code of a run that the database did not let in, which has an alert of its own. */
+const OF_DATABASE = 'database_unreachable';
 
-/** The problems that are recorded. An outage of the database cannot be, and each worker sends its own: see notifier.ts. */
-export const recordedOf = ({ problems }: Pick<AccountStatus, 'problems'>): Recorded[] =>
+/** The problems of accounts that are sent as alerts. An outage of the database is told by each worker: see notifier.ts. */
+export const alertsOf = (problems: readonly Problem[]): Problem[] =>
   problems.filter(
-    (one): one is Recorded =>
-      one.accountId !== null && isAlertEvent(one.kind) && one.kind !== 'database_away',
+    ({ kind, accountId, code }) => kind in ALERT_WORDS && accountId !== null && code !== OF_DATABASE,
   );
 
-export const keyOf = ({ accountId, kind, subject }: Recorded): string =>
-  textOfKey({ accountId, event: kind, subject });
+export const keyOf = ({ accountId, kind, subject }: Problem): string =>
+  [accountId ?? '', kind, subject].join('\n');
 
-/** The stream of an alert, or all that have a schedule. */
-const streamsOf = ({ streams }: AccountStatus, subject: string) =>
-  subject === ''
-    ? streams.filter(({ isScheduled }) => isScheduled)
-    : streams.filter(({ stream }) => subject === stream || subject === `reconcile of ${stream}`);
-
-const hasSucceeded = (account: AccountStatus, { event, subject, beganMs }: AlertRow): boolean =>
-  !UNTIL_SUCCESS.includes(event) ||
-  streamsOf(account, subject).some(({ stream, lastSuccessMs, failedReconcile }) =>
-    ['', stream].includes(subject) ? (lastSuccessMs ?? 0) > beganMs : failedReconcile === null,
+/** No alert is over while its stream, or the whole account, fails for another reason: nothing has succeeded. */
+const isHidden = ({ account_id, subject }: AlertRow, problems: readonly Problem[]): boolean =>
+  problems.some(
+    (one) =>
+      one.isFailure &&
+      one.accountId === account_id &&
+      ['', subject, subject.replace('reconcile of ', '')].includes(one.subject),
   );
 
-/** Whether a stream that was switched off would succeed is unknown. */
-const isOff = (account: AccountStatus, { subject }: Pick<AlertRow, 'subject'>): boolean =>
-  subject !== '' && streamsOf(account, subject).some(({ offReason }) => offReason !== null);
-
-/** `rows`: of the channel. */
+/** `told`: the problems that are sent; `rows`: of the channel. Returns `due`, the rows of the next message. */
 export function planAlerts(
   rows: readonly AlertRow[],
-  { accounts, nowMs }: Pick<Status, 'accounts' | 'nowMs'>,
-  { channel, afterMs }: PlanOptions,
-): AlertPlan {
-  const present = accounts.flatMap((account) => recordedOf(account).filter((one) => !isOff(account, one)));
-  const problems = new Map(present.map((one) => [keyOf(one), one]));
-  const accountOf = new Map(accounts.map((one) => [one.accountId, one]));
-  const isCaused = ({ kind, accountId, subject }: Recorded): boolean =>
-    kind === 'stale' &&
-    rows.some(
-      (row) =>
-        row.accountId === accountId &&
-        row.endedMs === null &&
-        CAUSES.includes(row.event) &&
-        ['', subject].includes(row.subject),
-    );
-  const dueOf = (event: AlertEvent): number => nowMs + (AT_ONCE.includes(event) ? 0 : afterMs);
+  told: readonly Problem[],
+  problems: readonly Problem[],
+  { channel, afterMs, nowMs }: PlanOptions,
+) {
+  const now = toIso(nowMs);
+  const present = new Set(told.map(keyOf));
   const known = new Set(rows.map(textOfKey));
-  const begun = [...problems]
-    .filter(([key, one]) => !known.has(key) && !isCaused(one))
-    .map(([, { accountId, kind: event, subject, code, detail, sinceMs }]): AlertRow => {
-      const beganMs = Math.min(sinceMs ?? nowMs, nowMs);
-      const unsent = { endedMs: null, sentMs: null, tries: 0, problem: null };
-      return {
-        ...{ accountId, event, subject, channel, code, detail },
-        ...{ beganMs, dueMs: dueOf(event), ...unsent },
-      };
-    });
-  const changed: AlertRow[] = [...begun];
+  const dueOf = (event: string): string => toIso(nowMs + (AT_ONCE.includes(event) ? 0 : afterMs));
+  const changed = told
+    .filter((one) => !known.has(keyOf(one)))
+    .map(({ accountId, kind, subject, code, detail, sinceMs }): AlertRow => ({
+      ...{ account_id: accountId ?? '', event: kind as AlertEvent, subject, channel, code, detail },
+      ...{ began_at: toIso(Math.min(sinceMs ?? nowMs, nowMs)), ended_at: null, sent_at: null },
+      ...{ due_at: dueOf(kind), tries: 0, problem: null },
+    }));
   const dropped: AlertRow[] = [];
   const staying: AlertRow[] = [];
   for (const row of rows) {
-    const { endedMs, sentMs, tries, event } = row;
-    const account = accountOf.get(row.accountId);
-    const isPresent = problems.has(textOfKey(row));
-    if (isPresent && endedMs !== null) {
-      const dueMs = sentMs === null ? dueOf(event) : null;
-      changed.push({ ...row, endedMs: null, dueMs });
-    } else if (isPresent || endedMs !== null || account === undefined) staying.push(row);
-    else if (isOff(account, row)) dropped.push(row);
-    else if (!hasSucceeded(account, row)) staying.push(row);
+    const { ended_at, sent_at, tries, event } = row;
+    const isPresent = present.has(textOfKey(row));
+    if (isPresent && ended_at !== null)
+      changed.push({ ...row, ended_at: null, due_at: sent_at === null ? dueOf(event) : null });
+    else if (isPresent || ended_at !== null || isHidden(row, problems)) staying.push(row);
     // What was never told needs no end.
-    else if (sentMs === null && tries === 0) dropped.push(row);
-    else changed.push({ ...row, endedMs: nowMs, dueMs: nowMs });
+    else if (sent_at === null && tries === 0) dropped.push(row);
+    else changed.push({ ...row, ended_at: now, due_at: now });
   }
-  /** The first message waits while the failed stream is being tried again. */
-  const isHeldBack = (row: AlertRow): boolean =>
-    row.sentMs === null && row.tries === 0 && problems.get(textOfKey(row))?.isUndecided === true;
-  const due = [...staying, ...changed].filter(
-    (row) => row.dueMs !== null && row.dueMs <= nowMs && !isHeldBack(row),
-  );
+  const due = [...staying, ...changed].filter(({ due_at }) => due_at !== null && toMs(due_at) <= nowMs);
   return { changed, dropped, due };
 }

@@ -1,24 +1,26 @@
 /** Converts the Status to JSON, with the field names of the log (`started_at`, `duration_ms`) and ISO times. */
-import { toIso } from '../../shared/time.ts';
+import { toIso, toMs } from '../../shared/time.ts';
 import { reasonsOf, textsOf } from './problem-words.ts';
 import type { Problem } from './problem.ts';
+import type { AccountDetail } from './read-detail.ts';
 import type { Status } from './status.ts';
 
-const isTime = (name: string): boolean => name.endsWith('Ms') && name !== 'durationMs';
 const toSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
+/** `lastSuccessMs` is a time and becomes `last_success_at`; `uptimeMs` stays a number. */
 function toJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toJson);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, one]: [string, unknown]) =>
-      isTime(name)
-        ? [
-            toSnakeCase(name.replace(/(At|^at)?Ms$/, (_, at?: string) => at ?? 'At')),
-            typeof one === 'number' ? toIso(one) : one,
-          ]
-        : [toSnakeCase(name), toJson(one)],
-    ),
+    Object.entries(value).map(([name, one]: [string, unknown]) => {
+      if (name.endsWith('Ms') && name !== 'uptimeMs')
+        return [
+          toSnakeCase(name.replace(/(At|^at)?Ms$/, (_, at?: string) => at ?? 'At')),
+          toIso(one as number | null),
+        ];
+      if (name.endsWith('_at') && typeof one === 'string') return [name, toIso(toMs(one))];
+      return [toSnakeCase(name), toJson(one)];
+    }),
   );
 }
 
@@ -34,15 +36,17 @@ const ofProblems = ({ problems }: Pick<Status, 'problems'>) => ({
   problems: toProblems(problems),
 });
 
-/** A single account is flat, several are a list. */
-export function toJsonStatus(status: Status): unknown {
+/** A single account is flat, several are a list. `detail`: that of the only account. */
+export function toJsonStatus(status: Status, detail: AccountDetail | null): unknown {
   const { accounts, ...process } = status;
-  const [account] = accounts;
-  const shown = { ...process, ...ofProblems(status), accountCount: accounts.length };
-  if (account?.detail === undefined)
-    return toJson({ ...shown, accounts: accounts.map((one) => ({ ...one, ...ofProblems(one) })) });
-  const { accountId, service, blockedUntilMs, detail } = account;
-  return toJson({ ...shown, accountId, service, blockedUntilMs, ...detail });
+  const [only] = accounts.length === 1 ? accounts : [];
+  if (only === undefined)
+    return toJson({
+      ...process,
+      ...ofProblems(status),
+      accounts: accounts.map((one) => ({ ...one, ...ofProblems(one) })),
+    });
+  return toJson({ ...process, ...only, ...ofProblems(status), ...detail });
 }
 
 /** Removes secrets from all texts. */

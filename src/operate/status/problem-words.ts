@@ -15,12 +15,15 @@ import type { Problem, ProblemKind } from './problem.ts';
 const MOST_NAMED = 6;
 const LONGEST_FIELD = 60;
 
+const AND = new Intl.ListFormat('en-GB');
+
 /** `a`, `a and b`, `a, b and 3 more` */
-export function joinNames(names: readonly string[]): string {
-  const named = names.length > MOST_NAMED ? names.slice(0, MOST_NAMED - 1) : names.slice(0, -1);
-  const last = names.length > MOST_NAMED ? `${names.length - named.length} more` : (names.at(-1) ?? '');
-  return named.length === 0 ? last : `${named.join(', ')} and ${last}`;
-}
+const joinNames = (names: readonly string[]): string =>
+  AND.format(
+    names.length > MOST_NAMED
+      ? [...names.slice(0, MOST_NAMED - 1), `${names.length - MOST_NAMED + 1} more`]
+      : names,
+  );
 
 /** `the reconcile of follow-ups` for `reconcile of followups`. */
 const RECONCILE = 'reconcile of ';
@@ -29,37 +32,32 @@ const subjectWords = (subject: string): string =>
     ? `the reconcile of ${streamWords(subject.slice(RECONCILE.length))}`
     : streamWords(subject);
 
-const isOne = ([only = '', ...more]: readonly string[]): boolean =>
-  more.length === 0 && (only.startsWith('the reconcile ') || !/s$|^names /.test(only));
-
 /** `follow-ups are stale`: the verb in the singular and the plural. */
 const streams =
   (singular: string, plural: string) =>
   (subjects: readonly string[]): string => {
     const words = subjects.map(subjectWords);
-    return `${joinNames(words)} ${isOne(words) ? singular : plural}`;
+    const isOne = words.length === 1 && /^the reconcile |^(?!names ).*[^s]$/.test(words[0] ?? '');
+    return `${joinNames(words)} ${isOne ? singular : plural}`;
   };
 
-/** The service chooses the name, so all characters are removed that could become markup or a mention in a chat. */
-const toField = (field: string): string =>
-  field.replace(/[^\p{L}\p{N}._[\]-]/gu, '?').slice(0, LONGEST_FIELD);
+const names = (subjects: readonly string[]): string => joinNames(subjects.map(streamWords));
 
-const streamOf = (subject: string): string => subject.slice(0, subject.indexOf(' '));
-
-/** `severity and due.tz of follow-ups`, from `followups severity` and `followups due.tz`. */
+/**
+ * `severity of follow-ups` for `followups severity`. The service chooses the name, so all characters are removed that could
+ * become markup or a mention in a chat.
+ */
 const fields = (subjects: readonly string[]): string =>
-  groupBy(subjects, streamOf)
-    .map((alike) => {
-      const stream = streamOf(alike[0]);
-      const names = alike.map((subject) => toField(subject.slice(stream.length + 1)));
-      return `${joinNames(names)} of ${streamWords(stream)}`;
-    })
-    .join('; ');
+  joinNames(
+    subjects.map((subject) => {
+      const [stream = '', ...field] = subject.split(' ');
+      const shown = field.join(' ').replace(/[^\p{L}\p{N}._[\]-]/gu, '?');
+      return `${shown.slice(0, LONGEST_FIELD)} of ${streamWords(stream)}`;
+    }),
+  );
 
 const credentials = (accepts: string, lets: string) => (subjects: readonly string[]) =>
-  subjects.includes('')
-    ? `the service ${accepts} the credentials`
-    : `the service ${lets} ${joinNames(subjects.map(streamWords))}`;
+  subjects.includes('') ? `the service ${accepts} the credentials` : `the service ${lets} ${names(subjects)}`;
 
 interface Words {
   readonly is: (subjects: readonly string[]) => string;
@@ -80,7 +78,7 @@ export const ALERT_WORDS: Readonly<Record<AlertEvent, AlertWords>> = {
     over: (subjects) => `${credentials('accepts', 'lets this token read')(subjects)} again`,
   },
   service_away: {
-    when: 'the service does not respond: attempts fail for a minute, or the last run of a stream failed for that reason',
+    when: 'the last run of a stream failed because the service does not respond, and none has succeeded since',
     is: () => 'the service cannot be used',
     over: () => 'the service can be used again',
   },
@@ -92,15 +90,15 @@ export const ALERT_WORDS: Readonly<Record<AlertEvent, AlertWords>> = {
       'No run failed: see on the status page and in the worker’s log whether runs take long or do not begin.',
   },
   stream_failing: {
-    when: 'the last run or the last `reconcile` of a scheduled stream failed, and no further attempt is under way',
+    when: 'the last run or the last `reconcile` of a stream failed',
     is: streams('fails', 'fail'),
     over: streams('succeeds again', 'succeed again'),
   },
   delete_guard: {
     when: 'a snapshot lacks a larger share of the live rows than `MAX_DELETE_RATIO`',
     is: (subjects) =>
-      `so many records of ${joinNames(subjects.map(streamWords))} are missing at the source that the delete guard marks none as deleted`,
-    over: (subjects) => `the delete guard does not stop ${joinNames(subjects.map(streamWords))} any more`,
+      `so many records of ${names(subjects)} are missing at the source that the delete guard marks none as deleted`,
+    over: (subjects) => `the delete guard does not stop ${names(subjects)} any more`,
   },
   database_away: {
     when: 'a worker cannot use the warehouse',
@@ -109,10 +107,8 @@ export const ALERT_WORDS: Readonly<Record<AlertEvent, AlertWords>> = {
   },
   repaired: {
     when: 'a `reconcile` stored changes that earlier syncs had missed; over with the next one that finds none',
-    is: (subjects) =>
-      `a reconcile of ${joinNames(subjects.map(streamWords))} stored what earlier syncs had missed`,
-    over: (subjects) =>
-      `a reconcile of ${joinNames(subjects.map(streamWords))} found nothing that was missed`,
+    is: (subjects) => `a reconcile of ${names(subjects)} stored what earlier syncs had missed`,
+    over: (subjects) => `a reconcile of ${names(subjects)} found nothing that was missed`,
     advice: 'The data is correct now; please report it, with the line of that run in safety-sync runs.',
   },
   new_field: {
@@ -130,12 +126,12 @@ export const ALERT_WORDS: Readonly<Record<AlertEvent, AlertWords>> = {
 };
 
 /** A channel of alerts. */
-export const CHANNEL_WORDS: Readonly<Record<string, string>> = { webhook: 'by the webhook', mail: 'by mail' };
+const CHANNEL_WORDS: Readonly<Record<string, string>> = { webhook: 'by the webhook', mail: 'by mail' };
 
 const WORDS: Readonly<Record<ProblemKind, Words>> = {
   ...ALERT_WORDS,
   never_synced: { is: streams('has never been synced', 'have never been synced') },
-  held_up: { is: (subjects) => `runs of ${joinNames(subjects.map(streamWords))} are held up` },
+  held_up: { is: (subjects) => `runs of ${names(subjects)} are held up` },
   differs: { is: () => 'stored data differs from the settings' },
   request_limit: { is: () => 'the service accepts no requests for a while, because its limit was reached' },
   no_worker: {
@@ -151,8 +147,6 @@ const WORDS: Readonly<Record<ProblemKind, Words>> = {
   stopping: { is: () => 'the worker is stopping' },
 };
 
-export const isAlertEvent = (kind: ProblemKind): kind is AlertEvent => kind in ALERT_WORDS;
-
 export const lateWords = (late: readonly Pick<StreamStatus, 'stream' | 'freshness'>[]): string =>
   groupBy(late, ({ freshness }) => freshness)
     .map((alike) =>
@@ -167,33 +161,23 @@ export const adviceAbout = (
   sources: readonly TokenSource[],
 ): string => adviceOf(code ?? '', ...sources) || (WORDS[kind].advice ?? '');
 
-const withStop = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
-const withoutStop = (text: string): string => text.replace(/\.$/, '');
-
-/** A problem, or several that are alike, for people. */
-interface Described {
-  readonly problem: Problem;
-  /** `follow-ups and documents are stale` */
-  readonly what: string;
-  /** Everything that is known, with the advice. */
-  readonly text: string;
-}
-
-/** Problems that differ in their subjects only are one. */
-export function describeProblems(problems: readonly Problem[]): Described[] {
-  const kindOf = ({ kind, accountId, level, code, detail, quote, note }: Problem) =>
-    JSON.stringify([kind, accountId, level, code, detail, quote, note]);
+/**
+ * For people: problems that differ in their subjects only are one. `what`: `follow-ups and documents are stale`; `text`:
+ * everything that is known, with the advice.
+ */
+export function describeProblems(problems: readonly Problem[]) {
+  const kindOf = ({ subject: _, sinceMs: _since, ...rest }: Problem) => JSON.stringify(rest);
   return groupBy(problems, kindOf).map((alike) => {
     const [one] = alike;
     const { kind, code, detail, quote, note, tokenSource } = one;
     const what = WORDS[kind].is(alike.map(({ subject }) => subject));
     if (kind === 'differs' || kind === 'request_limit') return { problem: one, what, text: detail ?? '' };
     const advice = one.advice ?? adviceAbout(kind, code, tokenSource === null ? [] : [tokenSource]);
-    const reasons = [code, quote].flatMap((text) => text ?? []).map(withoutStop);
-    const because = reasons.length === 0 ? '' : ` (${reasons.join(': ')})`;
-    const facts = `${capital(what)}${detail === null ? '' : `: ${withoutStop(detail)}`}${because}`;
-    const texts = [facts, advice, capital(note ?? '')].filter((text) => text !== '');
-    return { problem: one, what, text: texts.map(withStop).join(' ') };
+    const reasons = [code, quote].flatMap((text) => text?.replace(/\.$/, '') ?? []).join(': ');
+    const facts = [what, detail].flatMap((text) => text?.replace(/\.$/, '') ?? []).join(': ');
+    const texts = [`${facts}${reasons === '' ? '' : ` (${reasons})`}`, advice, note ?? ''];
+    const sentences = texts.filter((text) => text !== '').map(capital);
+    return { problem: one, what, text: sentences.map((text) => text.replace(/[^.!?…]$/, '$&.')).join(' ') };
   });
 }
 

@@ -38,13 +38,9 @@ export interface Problem {
   readonly tokenSource: TokenSource | null;
   /** null: unknown. */
   readonly sinceMs: number | null;
-  /** A run is under way whose result decides whether it lasts. */
-  readonly isUndecided: boolean;
 }
 
-export type Given = Partial<Problem> & Pick<Problem, 'kind' | 'level'>;
-
-export const problem = (given: Given): Problem => ({
+export const problem = (given: Partial<Problem> & Pick<Problem, 'kind' | 'level'>): Problem => ({
   accountId: null,
   subject: '',
   isReason: false,
@@ -56,6 +52,5 @@ export const problem = (given: Given): Problem => ({
   advice: null,
   tokenSource: null,
   sinceMs: null,
-  isUndecided: false,
   ...given,
 });

@@ -2,135 +2,144 @@
  * The Status: all data that operators see, for one account or several. It combines the last read of the warehouse with the
  * state of this process. Times are ms since 1970 by the database's clock; null: never, or unknown. Pure.
  */
-import { tokenSourceOf } from '../../config/account-config.ts';
+import { type AccountConfig, type OffReasons, tokenSourceOf } from '../../config/account-config.ts';
+import { capital } from '../../shared/format.ts';
 import { VERSION } from '../../version.ts';
-import { type AccountDetail, buildDetail } from './account-detail.ts';
 import {
-  type AccountFacts,
-  type ProcessFacts,
-  type ServiceLoad,
-  type StatusFacts,
-  type StreamStatus,
+  type AlertsStatus,
+  type Refusal,
   toStreamStatus,
+  type WarehouseFacts,
+  type WorkerState,
 } from './facts.ts';
+import { describeProblems } from './problem-words.ts';
 import type { Problem } from './problem.ts';
-import { type AccountProblems, accountProblems, processProblems } from './problems.ts';
-import { databaseOffsetMs, UNKNOWN_STREAMS } from './read-accounts.ts';
-import { judge, type Level, type Verdict } from './verdict.ts';
+import { type AccountFacts, accountProblems, processProblems } from './problems.ts';
+import { type AccountsRead, UNKNOWN_STREAMS } from './read-accounts.ts';
 
-interface DatabaseStatus {
-  readonly isUp: boolean;
-  /** When the database was read; null: not yet. */
-  readonly readAtMs: number | null;
-  readonly problem: string | null;
-  readonly pendingMigrations: number | null;
+/** The worst first. */
+export const LEVELS = ['bad', 'warning', 'busy', 'good'] as const;
+export type Level = (typeof LEVELS)[number];
+
+interface DescribedAccount {
+  readonly id: string;
+  readonly offReasons: OffReasons;
+  readonly config: Pick<AccountConfig, 'service'>;
+}
+
+type Judged = Pick<AccountFacts, 'nowMs' | 'freshnessBudgetMinutes'> &
+  Partial<Pick<AccountFacts, 'refusals' | 'failedReport' | 'differences' | 'isDatabaseAway'>>;
+
+/** The streams of an account and its problems. `read` null: not read yet. */
+export function judgeAccount(
+  { id: accountId, offReasons, config }: DescribedAccount,
+  read: AccountsRead | null,
+  judged: Judged,
+) {
+  const isRead = read?.accounts.has(accountId) === true;
+  const facts = read?.accounts.get(accountId) ?? UNKNOWN_STREAMS;
+  const streams = facts.map((one) => toStreamStatus(one, offReasons, judged));
+  const blockedUntilMs = read?.blocked.get(accountId) ?? null;
+  const problems = accountProblems({
+    ...{ refusals: [], failedReport: null, differences: [], isDatabaseAway: false, ...judged },
+    ...{ accountId, streams: isRead ? streams : [], tokenSource: tokenSourceOf(config), blockedUntilMs },
+  });
+  return { accountId, streams, blockedUntilMs, problems };
+}
+
+export interface StatusFacts {
+  readonly freshnessBudgetMinutes: number;
+  /** By this process's clock. */
+  readonly nowMs: number;
+  readonly uptimeMs: number;
+  readonly worker: WorkerState;
+  readonly owner: string;
+  readonly migrationWaits: string | null;
+  readonly alerts: AlertsStatus;
+  readonly warehouse: WarehouseFacts;
+  /** One account, or all of them. `differences`: how its stored data differs from the settings, where that was read. */
+  readonly accounts: readonly {
+    readonly account: DescribedAccount;
+    readonly refusals: readonly Refusal[];
+    readonly differences?: readonly string[];
+  }[];
+}
+
+export type Status = ReturnType<typeof buildStatus>;
+export type AccountStatus = Status['accounts'][number];
+
+/** The data can be relied on. */
+const isReliable = (problems: readonly Problem[]): boolean => !problems.some(({ isReason }) => isReason);
+
+/** "Is everything fresh?" in one sentence; `details`: each problem in full. */
+function judge(problems: readonly Problem[]) {
+  const described = describeProblems(problems);
+  const firstOf = (of: Level) => described.find(({ problem: { level } }) => level === of)?.what;
+  const [bad, busy, warning] = [firstOf('bad'), firstOf('busy'), firstOf('warning')];
+  const level: Level =
+    bad !== undefined ? 'bad' : busy !== undefined ? 'busy' : warning !== undefined ? 'warning' : 'good';
+  const but = warning === undefined ? '' : `, but ${warning}`;
+  const sentence = `${capital(bad ?? busy ?? `everything is fresh${but}`)}.`;
+  return { level, sentence, details: described.map(({ text }) => text) };
+}
+
+const STATES: Readonly<Record<Level, string>> = {
+  bad: 'unhealthy',
+  warning: 'in need of attention',
+  busy: 'being synced for the first time',
+  good: 'fresh',
+};
+
+function judgeAll(problems: readonly Problem[], accounts: readonly { readonly level: Level }[]) {
+  const own = judge(problems);
+  const worst = LEVELS.find((of) => accounts.some(({ level }) => level === of)) ?? 'good';
+  if (own.level === 'bad' || own.level === 'busy' || worst === 'good') return own;
+  const count = accounts.filter(({ level }) => level === worst).length;
+  const sentence = `${count} of ${accounts.length} accounts ${count === 1 ? 'is' : 'are'} ${STATES[worst]}.`;
+  return { ...own, level: worst, sentence };
+}
+
+export function buildStatus(facts: StatusFacts) {
+  const { warehouse, accounts: runners, alerts, freshnessBudgetMinutes, worker, owner, uptimeMs } = facts;
+  const { accountsRead: read, problem } = warehouse;
+  // Ages are computed by the database's clock, because stored times are.
+  const nowMs = facts.nowMs + (read === null ? 0 : read.databaseNowMs - read.readAtMs);
+  const isDatabaseAway = problem !== null;
+  const ofProcess = processProblems(facts);
+  const accounts = runners.map(({ account, refusals, differences = [] }) => {
+    const failedReport = alerts.failedReports.find(({ accountId }) => accountId === account.id)?.code ?? null;
+    const judged = judgeAccount(account, read, {
+      ...{ nowMs, freshnessBudgetMinutes, refusals, differences, failedReport, isDatabaseAway },
+    });
+    // The judgement of a single account includes that of the process.
+    const problems = [...(runners.length === 1 ? ofProcess : []), ...judged.problems];
+    return { ...judged, problems, isReady: isReliable(problems), verdict: judge(problems) };
+  });
+  const rank = ({ verdict }: (typeof accounts)[number]): number => LEVELS.indexOf(verdict.level);
+  accounts.sort((one, other) => rank(one) - rank(other) || (one.accountId < other.accountId ? -1 : 1));
+  const [only] = accounts.length === 1 ? accounts : [];
+  return {
+    ...{ version: VERSION, owner, worker, uptimeMs, nowMs, alerts },
+    database: {
+      isUp: problem === null && read !== null,
+      /** When the database was read; null: not yet. */
+      readAtMs: read?.databaseNowMs ?? null,
+      pendingMigrations: read?.pendingMigrations ?? null,
+    },
+    // One account that is not ready does not make the others so.
+    isReady: only?.isReady ?? (isReliable(ofProcess) && accounts.some(({ isReady }) => isReady)),
+    problems: only?.problems ?? ofProcess,
+    verdict:
+      only?.verdict ??
+      judgeAll(
+        ofProcess,
+        accounts.map(({ verdict }) => verdict),
+      ),
+    /** Worst first, then by name. */
+    accounts,
+  };
 }
 
 /** Whether the accounts are known: they are not read before the migrations. */
-export const areAccountsRead = ({ readAtMs, pendingMigrations }: DatabaseStatus): boolean =>
-  readAtMs !== null && pendingMigrations === 0;
-
-interface Judgement {
-  /** The data can be relied on. */
-  readonly isReady: boolean;
-  readonly problems: readonly Problem[];
-  readonly verdict: Verdict;
-}
-
-export interface AccountStatus extends Judgement {
-  readonly accountId: string;
-  readonly openIssues: number;
-  readonly streams: readonly StreamStatus[];
-  /** null: no request was sent to its service yet. */
-  readonly service: ServiceLoad | null;
-  /** No request to its service starts before; null: nothing is blocked. */
-  readonly blockedUntilMs: number | null;
-  /** Present when the account was read in full. */
-  readonly detail?: AccountDetail;
-}
-
-/** The judgement of a single account includes that of the process. */
-export interface Status extends Omit<ProcessFacts, 'migrationWaits'>, Judgement {
-  readonly version: string;
-  readonly database: DatabaseStatus;
-  readonly counts: Readonly<Record<Level, number>>;
-  /** Worst first, then by name. */
-  readonly accounts: readonly AccountStatus[];
-}
-
-const isReady = (problems: readonly Problem[]): boolean => !problems.some(({ isReason }) => isReason);
-
-const WORST_FIRST: readonly Level[] = ['bad', 'warning', 'busy', 'good'];
-
-export function buildStatus(facts: StatusFacts): Status {
-  const { warehouse, accounts: runners, nextRuns, migrationWaits, ...rest } = facts;
-  const { accountsRead, problem } = warehouse;
-  // Ages are computed by the database's clock, because stored times are.
-  const offMs = databaseOffsetMs(accountsRead);
-  const nowMs = facts.nowMs + offMs;
-  const database: DatabaseStatus = {
-    isUp: problem === null && accountsRead !== null,
-    readAtMs: accountsRead?.databaseNowMs ?? null,
-    problem: problem?.message ?? null,
-    pendingMigrations: accountsRead?.pendingMigrations ?? null,
-  };
-  // While the database is up, data is judged as of the read, because later changes are unknown. While it is away, no new
-  // data is stored, so the data grows old.
-  const judgedMs = database.isUp && database.readAtMs !== null ? Math.min(nowMs, database.readAtMs) : nowMs;
-  const process = { version: VERSION, ...rest, nowMs, startedMs: facts.startedMs + offMs, database };
-  const ofProcess = processProblems({ ...process, migrationWaits, warehouse });
-
-  function toAccount(runner: AccountFacts): AccountStatus {
-    const { id: accountId, offReasons, config } = runner.account;
-    const judging = {
-      offReasons,
-      nowMs: judgedMs,
-      freshnessBudgetMinutes: facts.freshnessBudgetMinutes,
-      retries: runner.retries.map((one) => ({ ...one, sinceMs: one.sinceMs + offMs })),
-    };
-    const streams = (accountsRead?.accounts.get(accountId) ?? UNKNOWN_STREAMS).map((one) =>
-      toStreamStatus(one, judging),
-    );
-    const detail = nextRuns === null ? undefined : buildDetail(runner, streams, { facts, judgedMs });
-    const blockedUntilMs = accountsRead?.blocked.get(accountId) ?? null;
-    const state: AccountProblems = {
-      accountId,
-      streams: areAccountsRead(database) ? streams : [],
-      refusals: runner.health.refusals.map((one) => ({ ...one, nextTryMs: one.nextTryMs + offMs })),
-      tokenSource: tokenSourceOf(config),
-      blockedUntilMs,
-      failedReport: facts.alerts.failedReports.find((one) => one.accountId === accountId)?.code ?? null,
-      differences: detail?.differences ?? [],
-      isDatabaseAway: problem !== null,
-      freshnessBudgetMinutes: facts.freshnessBudgetMinutes,
-      nowMs,
-    };
-    const problems = [...(runners.length === 1 ? ofProcess : []), ...accountProblems(state)];
-    return {
-      accountId,
-      isReady: isReady(problems),
-      problems,
-      verdict: judge(problems, { streams, isRead: areAccountsRead(database) }),
-      openIssues: streams.reduce((sum, { openIssues }) => sum + openIssues, 0),
-      streams,
-      service: runner.pressure,
-      blockedUntilMs,
-      ...(detail === undefined ? {} : { detail }),
-    };
-  }
-
-  const accounts = runners.map(toAccount);
-  const rank = ({ verdict }: AccountStatus): number => WORST_FIRST.indexOf(verdict.level);
-  accounts.sort((one, other) => rank(one) - rank(other) || (one.accountId < other.accountId ? -1 : 1));
-  const counts: Record<Level, number> = { good: 0, busy: 0, warning: 0, bad: 0 };
-  for (const { verdict } of accounts) counts[verdict.level] += 1;
-  const [only] = accounts.length === 1 ? accounts : [];
-  const all: Judgement = only ?? {
-    // One account that is not ready does not make the others so.
-    isReady: isReady(ofProcess) && accounts.some((one) => one.isReady),
-    problems: ofProcess,
-    verdict: judge(ofProcess, { counts }),
-  };
-  const { isReady: ready, problems, verdict } = all;
-  return { ...process, isReady: ready, problems, verdict, counts, accounts };
-}
+export const areAccountsRead = ({ database }: Pick<Status, 'database'>): boolean =>
+  database.readAtMs !== null && database.pendingMigrations === 0;

@@ -1,14 +1,11 @@
-/** Runs the jobs of one account and keeps their progress. A failure here affects no other account. */
+/** Runs the jobs of one account. A failure here affects no other account. */
 import type { Account } from '../../app.ts';
-import { createAccountHealth, type NextSync } from '../health/account-health.ts';
-import { dependencyOf, type OutageLog } from '../health/outage-log.ts';
+import { createAccountHealth, type NextSync } from './account-health.ts';
+import { type DatabaseOutage, isOutage } from '../status/database-outage.ts';
 import type { Metrics } from '../status/metrics.ts';
-import type { ServiceLoad } from '../status/facts.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
-import type { StreamName } from '../../engine/streams/stream.ts';
-import type { BackfillProgress } from '../../engine/reading/step.ts';
-import { authFailureOf, type RunEvents, runFailure, type RunResult } from '../../engine/sync/run.ts';
+import { authFailureOf, runFailure, type RunResult } from '../../engine/sync/run.ts';
 import { runStream } from '../../engine/sync/run-stream.ts';
 import type { Monitor } from './monitor.ts';
 import { buildRunEvents, logResult, runName } from './run-log.ts';
@@ -19,7 +16,7 @@ interface AccountRunnerOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   /** The outage of the database that all accounts share. */
-  readonly databaseOutage: OutageLog;
+  readonly outage: DatabaseOutage;
   readonly monitor: Pick<Monitor, 'refreshSoon'>;
   /** Called when a newer program has migrated the warehouse, because runs of this process can no longer store. */
   readonly onNewer: (error: SafetySyncError) => void;
@@ -41,46 +38,28 @@ function whenDue(result: RunResult): NextSync[] {
 export type AccountRunner = ReturnType<typeof createAccountRunner>;
 
 export function createAccountRunner(options: AccountRunnerOptions) {
-  const { account, clock, metrics, databaseOutage, monitor } = options;
-  const { log } = account;
-  const health = createAccountHealth({
-    log,
-    clock,
-    streams: account.scheduled,
-    hasNewToken: () => account.api.hasNewToken,
-  });
-  const progress = new Map<StreamName, BackfillProgress>();
+  const { account, clock, metrics, outage, monitor } = options;
+  const { log, id, scheduled: streams } = account;
+  const health = createAccountHealth({ log, clock, streams, hasNewToken: () => account.api.hasNewToken });
   /** Jobs whose last run the database has cut off. */
   const cutOff = new Map<string, JobTarget>();
-  let hasAsked = false;
-
-  const events: RunEvents = {
-    ...buildRunEvents(account),
-    onProgress: (stream, made) => void progress.set(stream, made),
-    onSession: () => monitor.refreshSoon(),
-  };
 
   function recordEnd(result: RunResult, job: Job): void {
     const { stream, kind } = job;
     const error = runFailure(result);
-    const dependency = error === undefined ? undefined : dependencyOf(error);
+    const isCutOff = error !== undefined && isOutage(error);
     cutOff.delete(runName(stream, kind));
-    if (error !== undefined && dependency === 'database') {
-      databaseOutage.recordFailure(error, true);
+    if (isCutOff) {
+      outage.recordFailure(error, true);
       cutOff.set(runName(stream, kind), job);
     }
     // The beginning of the outage was logged, and the refusal.
-    logResult(account, result, {
-      kind,
-      isKnown: dependency !== undefined || authFailureOf(result) !== undefined,
-    });
-    const { repaired } = result;
-    if (repaired !== null && repaired > 0) {
+    logResult(account, result, { kind, isKnown: isCutOff || authFailureOf(result) !== undefined });
+    if ((result.repaired ?? 0) > 0)
       log.warn(
-        { stream, repaired },
+        { stream, repaired: result.repaired },
         `${stream}: a complete read found changes that an earlier sync should have brought; please report this`,
       );
-    }
     if (error?.code === 'database_newer') options.onNewer(error);
     monitor.refreshSoon();
   }
@@ -88,34 +67,17 @@ export function createAccountRunner(options: AccountRunnerOptions) {
   return {
     account,
     health,
-    /** Progress of this process's runs. */
-    progress,
-    /** Load of the service; null: no request was sent yet. */
-    get pressure(): ServiceLoad | null {
-      // Reading `account.api` creates the client.
-      return hasAsked ? account.api.pressure : null;
-    },
-    get retries() {
-      return hasAsked ? account.api.retries : [];
-    },
     /** Jobs to run again, now that the database is back. */
     get cutOff(): readonly JobTarget[] {
       return [...cutOff.values()];
     },
-    recordSkippedTick({ stream, kind }: JobTarget, why: 'running' | 'waiting') {
-      metrics.recordSkippedTick(account.id, stream, why);
-      const state = why === 'running' ? 'still running' : 'still waiting for its turn';
-      log.warn({ stream, kind }, `${runName(stream, kind)}: ${state}, this tick of the schedule is skipped`);
-    },
-    async run(job: Job): Promise<readonly NextSync[]> {
-      const { stream, kind, triggeredMs } = job;
-      const end = health.admit(stream);
-      if (end === undefined) {
-        metrics.recordSkippedTick(account.id, stream, 'credentials_refused');
+    async run({ stream, kind, triggeredMs, ...job }: Job): Promise<readonly NextSync[]> {
+      if (!health.mayRun(stream)) {
+        metrics.recordSkippedTick(id, stream, 'credentials_refused');
         log.debug({ stream }, `${stream}: skipped, because the service refuses the credentials`);
         return [];
       }
-      hasAsked = true;
+      const events = { ...buildRunEvents(account), onSession: () => monitor.refreshSoon() };
       const result = await runStream(account.runContext(events), {
         stream,
         kind,
@@ -126,10 +88,9 @@ export function createAccountRunner(options: AccountRunnerOptions) {
           unlessBegunWithinMs: () => clock.monotonicMs() - triggeredMs + MOST_SKEW_MS,
         }),
       });
-      progress.delete(stream);
-      metrics.recordRun(account.id, kind, result);
-      const nextSyncs = end(result);
-      recordEnd(result, job);
+      metrics.recordRun(id, kind, result);
+      const nextSyncs = health.end(result);
+      recordEnd(result, { stream, kind, triggeredMs, ...job });
       return [...nextSyncs, ...whenDue(result)];
     },
   };

@@ -5,24 +5,22 @@ import { type AddressInfo, isIP } from 'node:net';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { SECOND_MS } from '../../shared/time.ts';
 
-export interface HttpPage<Body extends string | Uint8Array = string> {
+export interface HttpPage {
   readonly status: number;
   readonly contentType: string;
-  readonly body: Body;
+  readonly body: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Handlers by path, called with the query. They must be quick and must not fail while the database is away. */
-export type Routes<Body extends string | Uint8Array = string> = Readonly<
-  Record<string, (query: URLSearchParams) => HttpPage<Body> | Promise<HttpPage<Body>>>
->;
+export type Routes = Readonly<Record<string, (query: URLSearchParams) => HttpPage | Promise<HttpPage>>>;
 
 interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
   /** Host names under which the pages are served, besides addresses, localhost and `host`. */
   readonly allowedHosts: readonly string[];
-  readonly routes: Routes<string | Uint8Array>;
+  readonly routes: Routes;
   /** Paths that are served under any host name, because their pages contain no personal data. */
   readonly openPaths: readonly string[];
   /** Idle connections are closed after this time; default: ten seconds. */
@@ -72,10 +70,7 @@ function isAllowedHost(header: string | undefined, { host, allowedHosts }: HttpS
   return [host, ...allowedHosts].some((one) => one.toLowerCase() === name);
 }
 
-async function pageFor(
-  request: IncomingMessage,
-  options: HttpServerOptions,
-): Promise<HttpPage<string | Uint8Array>> {
+async function pageFor(request: IncomingMessage, options: HttpServerOptions): Promise<HttpPage> {
   const [path = '/', ...query] = (request.url ?? '/').split('?');
   const route = Object.hasOwn(options.routes, path) ? options.routes[path] : undefined;
   if (route === undefined) {

@@ -12,8 +12,6 @@ import { parseArea } from '../../shared/area.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import { type HttpPage, jsonPage, type Routes } from './http-server.ts';
 
-type AnyPage = HttpPage<string | Uint8Array>;
-
 const KEPT_MS = 5 * MINUTE_MS;
 const MOST_KEPT = 100;
 
@@ -21,14 +19,14 @@ const MOST_KEPT = 100;
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
 
-const fileOf = (name: string, contentType: string, body: string | Uint8Array): AnyPage => ({
+const fileOf = (name: string, contentType: string, body: string | Uint8Array): HttpPage => ({
   status: 200,
   contentType,
   body,
   headers: { 'content-disposition': `attachment; filename="${name}"` },
 });
 
-type Make = (snapshot: Snapshot, query: string, title: string | null) => Promise<AnyPage>;
+type Make = (snapshot: Snapshot, query: string, title: string | null) => Promise<HttpPage>;
 
 const FILES: Readonly<Record<string, Make>> = {
   '/report': ({ report }, query, title) =>
@@ -54,22 +52,22 @@ const FILES: Readonly<Record<string, Make>> = {
 };
 
 /** `?account=NAME` where there are several; `?area=KIND=NAME` for one area. */
-export function createReportPages({ accounts, connection, config, clock }: App): Routes<string | Uint8Array> {
-  const kept = new Map<string, { readonly madeMs: number; readonly page: Promise<AnyPage> }>();
+export function createReportPages({ accounts, connection, config, clock }: App): Routes {
+  const kept = new Map<string, { readonly madeMs: number; readonly page: Promise<HttpPage> }>();
   let last: Promise<unknown> = Promise.resolve();
 
   async function make(
     file: Make,
     account: App['accounts'][number],
     areaName: string | null,
-  ): Promise<AnyPage> {
+  ): Promise<HttpPage> {
     const area = areaName === null ? null : parseArea(areaName);
     if (areaName !== null && area === null) return jsonPage(400, { error: 'area is KIND=NAME' });
     const query = new URLSearchParams({
       ...(accounts.length > 1 ? { account: account.id } : {}),
       ...(areaName === null ? {} : { area: areaName }),
     }).toString();
-    let page: AnyPage | undefined;
+    let page: HttpPage | undefined;
     try {
       await readReport(connection, account.id, {
         area,
@@ -87,7 +85,7 @@ export function createReportPages({ accounts, connection, config, clock }: App):
 
   const routeOf =
     (path: string, file: Make) =>
-    async (query: URLSearchParams): Promise<AnyPage> => {
+    async (query: URLSearchParams): Promise<HttpPage> => {
       const name = query.get('account');
       const account =
         accounts.length === 1 && name === null ? accounts[0] : accounts.find(({ id }) => id === name);

@@ -4,15 +4,14 @@ import { SECOND_MS, toIso } from '../../shared/time.ts';
 import { renderStatus } from '../../pages/status/render-status.ts';
 import { redactStatus, toJsonStatus } from '../status/json-status.ts';
 import type { Metrics } from '../status/metrics.ts';
-import { reasonsOf, textsOf } from '../status/problem-words.ts';
+import { reasonsOf } from '../status/problem-words.ts';
+import type { AccountDetail } from '../status/read-detail.ts';
 import type { Status } from '../status/status.ts';
 import { jsonPage, type HttpPage, type Routes } from './http-server.ts';
+import type { WorkerStatus } from './worker-status.ts';
 
-interface RoutesOptions {
-  /** Status of all accounts. */
-  readonly status: () => Status;
-  /** Status of one account with its details; undefined: no such account. */
-  readonly statusOfOne: (accountId: string) => Promise<Status | undefined>;
+interface RoutesOptions extends WorkerStatus {
+  readonly accountIds: readonly string[];
   /** Removes secrets from texts. */
   readonly redact: (text: string) => string;
   readonly metrics: Metrics;
@@ -21,81 +20,66 @@ interface RoutesOptions {
 /** Paths for orchestrators and Prometheus, which may use any host name. */
 export const PROBES = ['/healthz', '/readyz', '/metrics'];
 
-/** The problems of several accounts with their names; those of a single one belong to the process. */
-const ofAccounts = ({ accounts }: Status, toTexts: typeof textsOf): string[] =>
-  accounts.length === 1
-    ? []
-    : accounts.flatMap(({ accountId, problems }) => toTexts(problems).map((text) => `${accountId}: ${text}`));
-
 /** Fails only while stopping, because a restart repairs neither a database nor a service. */
-export function healthPage(status: Status): HttpPage {
-  const isStopping = status.worker === 'stopping';
+export function healthPage({ worker, version, uptimeMs }: Status): HttpPage {
+  const isStopping = worker === 'stopping';
   return jsonPage(isStopping ? 503 : 200, {
     status: isStopping ? 'stopping' : 'ok',
-    version: status.version,
-    uptime_seconds: Math.max(0, Math.round((status.nowMs - status.startedMs) / SECOND_MS)),
-    problems: [...textsOf(status.problems), ...ofAccounts(status, textsOf)],
+    version,
+    uptime_seconds: Math.round(uptimeMs / SECOND_MS),
   });
 }
 
 /** One failing account of several does not make the worker unready; it is listed, and has its own probe by `?account=`. */
-export function readyPage(status: Status): HttpPage {
-  const { nowMs, accounts, counts, database } = status;
+export function readyPage({ isReady, problems, accounts, database, nowMs }: Status): HttpPage {
   const { readAtMs } = database;
-  return jsonPage(status.isReady ? 200 : 503, {
-    ready: status.isReady,
-    reasons: reasonsOf(status.problems),
+  const trouble = accounts.flatMap(({ accountId, problems: own }) =>
+    reasonsOf(own).map((text) => `${accountId}: ${text}`),
+  );
+  return jsonPage(isReady ? 200 : 503, {
+    ready: isReady,
+    reasons: reasonsOf(problems),
     as_of: toIso(readAtMs),
     age_seconds: readAtMs === null ? null : Math.max(0, Math.round((nowMs - readAtMs) / SECOND_MS)),
-    ...(accounts.length === 1 ? {} : { accounts: counts, trouble: ofAccounts(status, reasonsOf) }),
+    ...(accounts.length === 1 ? {} : { trouble }),
   });
 }
 
-/** The policy admits only this response's own style and script, and requests of the script to this server. */
-export function statusPage(status: Status, isOneOfMany = false): HttpPage {
+/** The policy admits only this response's own style. */
+export function statusPage(status: Status, detail: AccountDetail | null): HttpPage {
   const nonce = randomBytes(16).toString('base64');
   return {
     status: 200,
     contentType: 'text/html; charset=utf-8',
-    body: renderStatus(status, nonce, isOneOfMany),
+    body: renderStatus(status, detail, nonce),
     headers: {
-      'content-security-policy': [
-        "default-src 'none'",
-        `style-src 'nonce-${nonce}'`,
-        `script-src 'nonce-${nonce}'`,
-        'img-src data:',
-        "connect-src 'self'",
-        "frame-ancestors 'none'",
-        "base-uri 'none'",
-        "form-action 'none'",
-      ].join('; '),
+      'content-security-policy': `default-src 'none'; style-src 'nonce-${nonce}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
     },
   };
 }
 
-/** Without a query: all accounts. With `?account=NAME`: one account with its details. */
-export function buildRoutes({ status, statusOfOne, redact, metrics }: RoutesOptions): Routes {
+/** Without a query: all accounts. With `?account=NAME`, or where there is only one: one account with its details. */
+export function buildRoutes({ status, readDetail, accountIds, redact, metrics }: RoutesOptions): Routes {
   const route =
-    (toPage: (status: Status, isOneOfMany: boolean) => HttpPage) =>
+    (toPage: (status: Status, detail: AccountDetail | null) => HttpPage, isInFull: boolean) =>
     async (query: URLSearchParams): Promise<HttpPage> => {
-      const accountId = query.get('account');
-      const all = status();
-      const [only] = all.accounts.length === 1 ? all.accounts : [];
-      if (accountId === null || only?.accountId === accountId)
-        return toPage(redactStatus(all, redact), false);
-      const found = await statusOfOne(accountId);
-      if (found === undefined) return jsonPage(404, { error: 'no account has that name' });
-      return toPage(redactStatus(found, redact), true);
+      const [only = null] = accountIds.length === 1 ? accountIds : [];
+      const accountId = query.get('account') ?? only;
+      if (accountId !== null && !accountIds.includes(accountId))
+        return jsonPage(404, { error: 'no account has that name' });
+      const detail = accountId === null || !isInFull ? null : await readDetail(accountId);
+      const shown = redactStatus({ status: status(accountId, detail), detail }, redact);
+      return toPage(shown.status, shown.detail);
     };
   return {
-    '/': route(statusPage),
-    '/healthz': () => healthPage(redactStatus(status(), redact)),
-    '/readyz': route(readyPage),
+    '/': route(statusPage, true),
+    '/healthz': () => healthPage(status()),
+    '/readyz': route(readyPage, false),
     '/metrics': async () => ({
       status: 200,
       contentType: metrics.contentType,
       body: await metrics.render(status()),
     }),
-    '/api/status': route((found) => jsonPage(200, toJsonStatus(found))),
+    '/api/status': route((found, detail) => jsonPage(200, toJsonStatus(found, detail)), true),
   };
 }

@@ -1,25 +1,27 @@
 /** The long-lived worker: connects scheduler, runs, status and HTTP server, from start to stop. */
-import { configuredChannels } from '../alerts/configured-channels.ts';
 import { createHeartbeat } from '../alerts/heartbeat.ts';
-import { createNotifier } from '../alerts/notifier.ts';
+import { configuredChannels, createNotifier } from '../alerts/notifier.ts';
 import type { App } from '../../app.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { closeAllDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { settleProtection } from '../../engine/sync/forget.ts';
-import { createOutageLog, dependencyOf, type OutageLog } from '../health/outage-log.ts';
+import { createDatabaseOutage, type DatabaseOutage, isOutage } from '../status/database-outage.ts';
 import { backoff } from '../../shared/backoff.ts';
+import { oneAtATime } from '../../shared/one-at-a-time.ts';
 import { SECOND_MS, sleep, untilAborted, withTimeout } from '../../shared/time.ts';
-import type { Status } from '../status/status.ts';
+import { readAccounts } from '../status/read-accounts.ts';
 import { createMetrics } from '../status/metrics.ts';
+import type { Status } from '../status/status.ts';
 import { VERSION } from '../../version.ts';
-import { type AccountRunner, createAccountRunner } from './account-runner.ts';
+import { createAccountRunner } from './account-runner.ts';
 import { startHttpServer } from './http-server.ts';
+import { createMonitor } from './monitor.ts';
 import { buildRoutes, PROBES } from './routes.ts';
 import { createReportPages } from './report-pages.ts';
 import { buildRunEvents } from './run-log.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import { createScheduledReport } from './scheduled-report.ts';
-import { createWarehouseMonitor, createWorkerStatus, neverSynced } from './worker-status.ts';
+import { createWorkerStatus } from './worker-status.ts';
 
 export interface WorkerOptions {
   /** Interval between reads of the warehouse, and between checks for alerts, reports and the heartbeat. */
@@ -36,70 +38,64 @@ export async function runWorker(
   app: App,
   { everyMs = 10 * SECOND_MS, onListening, liftPrivacy = false }: WorkerOptions = {},
 ): Promise<void> {
-  const { config, log, clock, signal, accounts } = app;
-  const channels = configuredChannels(config.notifications);
-  const metrics = createMetrics(app.accountIds);
-  let state: 'starting' | 'running' = 'starting';
+  const { config, log, clock, signal, accounts, accountIds, connection, warehouse } = app;
+  const metrics = createMetrics(accountIds);
+  let isRunning = false;
   /** Ends a worker that would look healthy without being so, for example after a newer program has migrated the warehouse. */
   const failed = new AbortController();
-  const databaseOutage = createOutageLog({ dependency: 'database', log, clock });
-  const monitor = createWarehouseMonitor(app, {
-    everyMs,
-    outage: databaseOutage,
+  const outage = createDatabaseOutage({ log, clock });
+  const monitor = createMonitor({
+    ...{ everyMs, clock, outage, log },
+    read: () => readAccounts(connection, accountIds, { clock }),
+    connect: () => warehouse.tryConnecting(),
     // At once, because their schedules may be a day away.
-    onConnected: () => {
-      for (const { cutOff } of runners.values()) cutOff.forEach(scheduler.trigger);
-    },
+    onConnected: () => runners.forEach(({ cutOff }) => cutOff.forEach((target) => scheduler.trigger(target))),
   });
-  const runners = new Map(
-    accounts.map((account): [string, AccountRunner] => [
-      account.id,
-      createAccountRunner({
-        account,
-        clock,
-        metrics,
-        monitor,
-        databaseOutage,
-        onNewer: (error) => failed.abort(error),
-      }),
-    ]),
+  const onNewer = (error: Error): void => failed.abort(error);
+  const runners = accounts.map((account) =>
+    createAccountRunner({ account, clock, metrics, monitor, outage, onNewer }),
   );
+  const runnerOf = (accountId: string) => runners.find(({ account }) => account.id === accountId);
   const scheduler = createScheduler({
     accounts,
     slots: MOST_RUNS,
     clock,
-    onSkippedTick: (target, why) => runners.get(target.accountId)?.recordSkippedTick(target, why),
-    run: async (job) => (await runners.get(job.accountId)?.run(job)) ?? [],
+    onSkippedTick: ({ accountId, stream, kind }) => {
+      metrics.recordSkippedTick(accountId, stream, 'running');
+      runnerOf(accountId)?.account.log.warn(
+        { stream, kind },
+        `${stream} ${kind}: not ended yet, this tick of the schedule is skipped`,
+      );
+    },
+    run: async (job) => (await runnerOf(job.accountId)?.run(job)) ?? [],
   });
   const { report, heartbeatUrl: url } = config.notifications;
+  const channels = configuredChannels(config.notifications);
   const notifier = createNotifier({
     ...app,
-    databaseOutage,
     channels,
-    report: report && createScheduledReport(app, report),
-    status: () => status(),
+    onAway: (error) => outage.recordFailure(error),
+    status: () => workerStatus.status(),
   });
-  const { status, statusOfOne } = createWorkerStatus({
-    app,
-    startedMs: clock.now(),
-    state: () => (signal.aborted ? 'stopping' : state),
-    monitor,
-    scheduler,
-    runners,
-    notifier,
-  });
-  const heartbeat =
-    url === undefined ? undefined : createHeartbeat({ url, log, clock, isFresh: () => isFresh(status()) });
+  const state = () => (signal.aborted ? 'stopping' : isRunning ? 'running' : 'starting');
+  const workerStatus = createWorkerStatus({ app, state, monitor, scheduler, runners, notifier });
+  const { status } = workerStatus;
+  const looks = [
+    ...(channels.length > 0 || report !== undefined ? [notifier.look] : []),
+    ...(report === undefined ? [] : [createScheduledReport(app, report, () => status().nowMs)]),
+    ...(url === undefined ? [] : [createHeartbeat({ url, log, clock, isFresh: () => isFresh(status()) })]),
+  ];
+  const stopLooking = startLooking(looks, everyMs);
 
   async function startSchedules(): Promise<void> {
     scheduler.start();
-    state = 'running';
+    isRunning = true;
     await monitor.refresh();
     // Streams without data are synced at once, not at their first tick.
-    for (const account of accounts) {
-      for (const stream of neverSynced(account, monitor.latest))
-        scheduler.trigger({ accountId: account.id, stream, kind: 'sync' });
-    }
+    for (const { accountId, streams } of status().accounts)
+      for (const { stream, lastSuccessMs, offReason } of streams)
+        if (lastSuccessMs === null && offReason !== 'not scheduled')
+          scheduler.trigger({ accountId, stream, kind: 'sync' });
   }
 
   // HTTP starts first, so that the status is available while the worker waits for its database.
@@ -107,7 +103,7 @@ export async function runWorker(
     ...config.http,
     openPaths: PROBES,
     routes: {
-      ...buildRoutes({ status, statusOfOne, redact: app.redact, metrics }),
+      ...buildRoutes({ ...workerStatus, accountIds, redact: app.redact, metrics }),
       ...(config.http.hasReport ? createReportPages(app) : {}),
     },
     onError: (path, error) => log.error({ path, err: error }, `the request for ${path} failed`),
@@ -118,29 +114,49 @@ export async function runWorker(
   );
   onListening?.(server.url);
   void monitor.refresh();
-  notifier.start(everyMs);
-  heartbeat?.start(everyMs);
   const onTables = async (): Promise<void> => {
-    databaseOutage.recordResponse();
-    if (state === 'running' || signal.aborted) return;
+    outage.recordResponse();
+    if (isRunning || signal.aborted) return;
     await prepareAccounts(app, liftPrivacy);
     void startSchedules();
   };
   // Rejects with what waiting does not cure: missing rights, an old server, another source, less protection than is recorded.
-  void migrateWhenPossible(app, databaseOutage, onTables).catch((error: unknown) => failed.abort(error));
+  void migrateWhenPossible(app, outage, onTables).catch((error: unknown) => failed.abort(error));
   try {
     await untilAborted(AbortSignal.any([signal, failed.signal]));
     if (!signal.aborted) throw failed.signal.reason;
     const { message: reason } = signal.reason as Error;
     log.info({ reason }, `stopping by ${reason}: runs under way are ended, nothing is half stored`);
   } finally {
-    heartbeat?.stop();
-    await Promise.all([stopRuns(app, scheduler), notifier.stop()]);
+    await Promise.all([stopRuns(app, scheduler), stopLooking()]);
     await monitor.stop();
     await server.close();
     metrics.close();
     log.info('stopped');
   }
+}
+
+/** The signal is aborted at a stop. Never rejects. */
+type Look = (stopping: AbortSignal) => Promise<void>;
+
+const LAST_LOOK_MS = 5 * SECOND_MS;
+
+/** Alerts, reports and the heartbeat, each by itself, because a report takes longer. */
+function startLooking(looks: readonly Look[], everyMs: number) {
+  const stopping = new AbortController();
+  const works = looks.map((look) => oneAtATime(() => look(stopping.signal)));
+  const timers = works.map((work) => {
+    void work();
+    return setInterval(() => void work(), everyMs);
+  });
+  /** Waits a few seconds for the message that is being sent. */
+  return async (): Promise<void> => {
+    timers.forEach((timer) => clearInterval(timer));
+    const last = Promise.all(works.map((work) => work.idle()));
+    await withTimeout(last, LAST_LOOK_MS);
+    stopping.abort();
+    await withTimeout(last, SECOND_MS);
+  };
 }
 
 const DELAYS = { firstMs: SECOND_MS, mostMs: 30 * SECOND_MS };
@@ -151,7 +167,7 @@ const DELAYS = { firstMs: SECOND_MS, mostMs: 30 * SECOND_MS };
  */
 async function migrateWhenPossible(
   app: App,
-  outage: OutageLog,
+  outage: DatabaseOutage,
   onTables: () => Promise<void>,
 ): Promise<void> {
   const { signal, log } = app;
@@ -162,7 +178,7 @@ async function migrateWhenPossible(
       return;
     } catch (caught) {
       const error = toDatabaseError(caught);
-      if (dependencyOf(error) !== 'database') throw error;
+      if (!isOutage(error)) throw error;
       outage.recordFailure(error);
       const delayMs = backoff(failures, DELAYS);
       log.debug({ error_code: error.code, delay_ms: delayMs }, `${error.message}; trying again`);

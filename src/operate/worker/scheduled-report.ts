@@ -7,8 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import cron from 'node-cron';
 import type { Account, App } from '../../app.ts';
 import type { ReportConfig } from '../../config/notification-config.ts';
-import type { ScheduledReport } from '../alerts/notifier.ts';
-import { type OutboxRow, readOutbox, saveRows, takeTurn } from '../alerts/outbox.ts';
+import { deleteRows, type OutboxRow, readOutbox, saveRows, takeTurn } from '../alerts/outbox.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { toDatabaseError, toKnownError } from '../../engine/database/database-error.ts';
 import { backoff } from '../../shared/backoff.ts';
@@ -18,7 +17,7 @@ import { toWorkbook } from '../../pages/report/take-along.ts';
 import { areaText } from '../../shared/area.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, toIso, toMs } from '../../shared/time.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { VERSION } from '../../version.ts';
 import { deliver } from '../alerts/channel.ts';
@@ -51,12 +50,10 @@ async function writeFileOf(path: string, content: string | Uint8Array): Promise<
 
 type AreaReport = ReportConfig['areas'][number];
 
-export function createScheduledReport(app: App, config: ReportConfig): ScheduledReport {
+/** Returns the function that makes the reports that are due; it never rejects. `now`: by the database's clock. */
+export function createScheduledReport(app: App, config: ReportConfig, now: () => number) {
   const { connection, clock, owner } = app;
   const { recordUrls, notifications } = app.config;
-  const accounts = new Map(app.accounts.map((account) => [account.id, account]));
-  const timezoneOf = (accountId: string): string =>
-    accounts.get(accountId)?.config.schedule.timezone ?? 'UTC';
   /** By the subject of its row. */
   const areas = new Map(config.areas.map((one) => [areaText(one.area), one]));
   const subjects = ['', ...areas.keys()];
@@ -98,7 +95,7 @@ export function createScheduledReport(app: App, config: ReportConfig): Scheduled
     if (mail !== undefined) {
       const signature = `safety-sync ${VERSION}, account ${id}, ${owner}`;
       const message = toReportMail({ title, report, name, page, workbook, folder: config.folder, signature });
-      const problem = await deliver({ channel: mail, message, signal, attemptMs: MAIL_ATTEMPT_MS });
+      const problem = await deliver(mail, message, signal, MAIL_ATTEMPT_MS);
       if (problem !== null) log.warn(`${problem}; the others get the report`);
     }
     const done = [
@@ -113,62 +110,56 @@ export function createScheduledReport(app: App, config: ReportConfig): Scheduled
     );
   }
 
-  async function lookAt(
-    row: OutboxRow,
-    { account, nowMs, signal }: { account: Account; nowMs: number; signal: AbortSignal },
-  ): Promise<OutboxRow> {
+  /** The plan after an attempt: the next report, or the next attempt. */
+  async function attempt(row: OutboxRow, account: Account, signal: AbortSignal): Promise<OutboxRow> {
+    const nowMs = now();
     try {
       await create(account, areas.get(row.subject), signal);
-      const dueMs = nextReportMs(config.cron, timezoneOf(account.id), nowMs);
-      return { ...row, sentMs: nowMs, dueMs, tries: 0, problem: null };
+      const dueMs = nextReportMs(config.cron, account.config.schedule.timezone, nowMs);
+      return { ...row, sent_at: toIso(nowMs), due_at: toIso(dueMs), tries: 0, problem: null };
     } catch (caught) {
       const { code, message, advice } = toKnownError(caught);
       const what = row.subject === '' ? 'the report' : `the report of ${row.subject}`;
       account.log.error({ error_code: code }, `${what}: ${code}: ${message}; trying again. ${advice}`);
       const tries = row.tries + 1;
       const dueMs = nowMs + (signal.aborted ? 0 : backoff(tries, DELAYS));
-      return { ...row, tries, problem: code, dueMs };
+      return { ...row, tries, problem: code, due_at: toIso(dueMs) };
     }
   }
 
-  async function lookAtAccount(
-    one: Queryable,
-    account: Account,
-    { nowMs, signal }: { nowMs: number; signal: AbortSignal },
-  ): Promise<void> {
-    const { id: accountId } = account;
-    const detail = `${config.cron} ${timezoneOf(accountId)}`;
-    const rows = (await readOutbox(one, [accountId])).filter(({ channel }) => channel === 'report');
-    const dropped = rows.filter((row) => !subjects.includes(row.subject) && row.endedMs === null);
-    if (dropped.length > 0)
-      await saveRows(
-        one,
-        dropped.map((row) => ({ ...row, endedMs: nowMs, dueMs: null, problem: null })),
-      );
+  async function lookAt(one: Queryable, account: Account, signal: AbortSignal): Promise<void> {
+    const { id } = account;
+    const { timezone } = account.config.schedule;
+    const detail = `${config.cron} ${timezone}`;
+    const rows = (await readOutbox(one, [id])).filter(({ channel }) => channel === 'report');
+    // A plan of another schedule, or of an area that is configured no more, is dropped.
+    const planned = rows.filter((row) => row.detail === detail && subjects.includes(row.subject));
+    await deleteRows(
+      one,
+      rows.filter((row) => !planned.includes(row)),
+    );
     for (const subject of subjects) {
-      // A plan of another schedule is replaced.
-      const row = rows.find((known) => known.subject === subject && known.detail === detail);
-      if (row === undefined) {
-        const dueMs = nextReportMs(config.cron, timezoneOf(accountId), nowMs);
-        const plan = { accountId, event: 'report', subject, channel: 'report', code: null } as const;
-        const unsent = { endedMs: null, sentMs: null, tries: 0, problem: null };
-        await saveRows(one, [{ ...plan, ...unsent, detail, beganMs: nowMs, dueMs }]);
-      } else if (row.dueMs !== null && row.dueMs <= nowMs && !signal.aborted)
-        await saveRows(one, [await lookAt(row, { account, nowMs, signal })]);
+      if (signal.aborted) return;
+      const row = planned.find((known) => known.subject === subject);
+      if (row !== undefined && toMs(row.due_at ?? row.began_at) > now()) continue;
+      const dueMs = nextReportMs(config.cron, timezone, now());
+      const plan: OutboxRow = {
+        ...{ account_id: id, event: 'report', subject, channel: 'report', code: null, detail },
+        ...{ began_at: toIso(now()), ended_at: null, sent_at: null, due_at: toIso(dueMs) },
+        ...{ tries: 0, problem: null },
+      };
+      await saveRows(one, [row === undefined ? plan : await attempt(row, account, signal)]);
     }
   }
 
-  return {
-    async look(nowMs, signal) {
-      try {
-        await takeTurn(app.warehouse.url, 'reports', async (one) => {
-          for (const account of app.accounts)
-            if (!signal.aborted) await lookAtAccount(one, account, { nowMs, signal });
-        });
-      } catch (caught) {
-        const { code, message } = toDatabaseError(caught);
-        app.log.debug({ error_code: code }, `the plan of the reports cannot be read: ${message}`);
-      }
-    },
+  return async (signal: AbortSignal): Promise<void> => {
+    try {
+      await takeTurn(app.warehouse.url, 'reports', async (one) => {
+        for (const account of app.accounts) await lookAt(one, account, signal);
+      });
+    } catch (caught) {
+      const { code, message } = toDatabaseError(caught);
+      app.log.debug({ error_code: code }, `the plan of the reports cannot be read: ${message}`);
+    }
   };
 }

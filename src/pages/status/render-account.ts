@@ -1,33 +1,30 @@
 /** Renders one account in full: streams, data issues, last runs. Pure. */
 import { streamWords } from '../../engine/streams/index.ts';
+import { adviceOf } from '../../shared/errors.ts';
 import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
-import { toIso } from '../../shared/time.ts';
-import type { AccountDetail, RunSummary, StreamDetail } from '../../operate/status/account-detail.ts';
-import type { Problem, ProblemKind } from '../../operate/status/problem.ts';
+import { toIso, toMs } from '../../shared/time.ts';
+import type { StreamStatus } from '../../operate/status/facts.ts';
+import type { ProblemKind } from '../../operate/status/problem.ts';
+import type { AccountDetail } from '../../operate/status/read-detail.ts';
 import { areAccountsRead, type Status } from '../../operate/status/status.ts';
-import { type Html, html, type HtmlValue, list } from '../html.ts';
+import { type Html, html, type HtmlValue } from '../html.ts';
 import { table } from '../table.ts';
-import { clockTime, describeIssue } from '../words.ts';
+import { clockTime } from '../words.ts';
+
+type Run = AccountDetail['recentRuns'][number];
 
 const LISTED_ISSUES = 12;
 
 export const ageOf = (ms: number | null, nowMs: number): string => roughly(formatAge(ms, nowMs));
 
-function untilOf(ms: number, nowMs: number): string {
-  const text = formatDuration(Math.ceil((ms - nowMs) / 1000) * 1000);
-  return ms <= nowMs ? 'now' : `in ${roughly(text).replace('.0 s', ' s')}`;
-}
-
-export function titledCard(title: string, content: HtmlValue): Html {
-  return html`<section>
+export const titledCard = (title: string, content: HtmlValue): Html =>
+  html`<section>
     <h2>${title}</h2>
     <div class="card">${content}</div>
   </section>`;
-}
 
-export function moment(ms: number, text: string, timezone: string): Html {
-  return html`<time datetime="${toIso(ms)}" title="${clockTime(ms, timezone)}">${text}</time>`;
-}
+export const moment = (ms: number, text: string, timezone: string): Html =>
+  html`<time datetime="${toIso(ms)}" title="${clockTime(ms, timezone)}">${text}</time>`;
 
 export const badge = (level: string, text: string): Html => html`<span class="badge ${level}">${text}</span>`;
 
@@ -42,112 +39,77 @@ const BADGES: Readonly<Partial<Record<ProblemKind, string>>> = {
   delete_guard: 'delete guard',
 };
 
-export function badgeOf(stream: StreamDetail, { problems, database }: Pick<Status, 'problems' | 'database'>) {
-  const { offReason, freshness, running, retry } = stream;
-  if (running === null && offReason !== null)
-    return badge('off', offReason === 'no equipment types' ? `off: ${offReason}` : offReason);
-  if (!areAccountsRead(database)) return badge('off', 'not read yet');
-  const isOf = ({ kind, subject, accountId }: Problem): boolean =>
-    kind in BADGES &&
-    accountId !== null &&
-    ['', stream.stream, `reconcile of ${stream.stream}`].includes(subject);
-  const found = problems.find(isOf);
-  const work = running === null ? '' : running.kind === 'sync' ? 'syncing' : running.kind;
-  const doing = work !== '' && retry !== null ? 'waiting' : work;
-  if (!database.isUp)
-    return badge('off', `last known: ${found === undefined ? 'fresh' : (BADGES[found.kind] ?? '')}`);
-  if (found === undefined) return doing === '' ? badge('good', 'fresh') : badge('busy', doing);
-  const isFirst = found.kind === 'never_synced' && found.level !== 'bad';
-  if (isFirst) return badge('busy', doing === '' ? 'waits for its first run' : doing);
-  const text = [BADGES[found.kind] ?? '', doing].filter((one) => one !== '').join(', ');
-  return badge(freshness === 'fresh' ? 'warning' : found.level, text);
-}
-
-/** What the run that is under way does, or waits for. */
-function activityOf({ running, retry, lastRun, isScheduled }: StreamDetail, nowMs: number): Html | null {
-  if (running === null)
-    return lastRun?.status === 'skipped' && isScheduled
-      ? html`Last run skipped: ${lastRun.note ?? ''}`
-      : null;
-  const { kind, durationMs, progress } = running;
-  const { records, total } = progress;
-  const share = total === null || total <= 0 ? null : Math.min(1, records / total);
-  const of = share === null ? '' : ` of ${formatCount(total ?? 0)} (${Math.floor(share * 100)} %)`;
-  const what = { sync: 'Running', backfill: 'Backfill running', reconcile: 'Reconcile running' }[kind];
-  const waits =
-    retry !== null &&
-    html` <span class="t-warning"
-      >Waiting for ${formatDuration(nowMs - retry.sinceMs)}: ${retry.reason}.</span
-    >`;
-  return html`<span class="t-busy"
-      >${what} for ${formatDuration(durationMs)}: ${formatCount(records)}${of} records.</span
-    >${waits}`;
-}
-
-const describeRows = ({ rows, isEstimate }: StreamDetail): HtmlValue =>
-  rows === null
-    ? '–'
-    : isEstimate
-      ? html`about ${formatCount(rows)} <span class="dim small">with deleted ones</span>`
-      : formatCount(rows);
-
-function streams({ streams: rows, timezone }: AccountDetail, status: Status): Html {
-  const { nowMs, database } = status;
-  const at = (ms: number | null, text: (ms: number) => string, none: string): HtmlValue =>
-    ms === null ? none : moment(ms, text(ms), timezone);
-  const age = (ms: number): string => ageOf(ms, nowMs);
-  const never = areAccountsRead(database) ? 'never' : '–';
-  const isMigrating = (database.pendingMigrations ?? 0) > 0;
-  return titledCard(
-    'Streams',
-    table<StreamDetail>({
-      rows,
-      columns: [
-        ['stream', ({ stream }) => html`<span title="${stream}">${streamWords(stream)}</span>`],
-        ['state', (stream) => badgeOf(stream, status)],
-        ['last success', ({ lastSuccessMs }) => at(lastSuccessMs, age, never)],
-        ['data up to', ({ currentToMs }) => at(currentToMs, age, ''), 'spare'],
-        ['records', describeRows, 'num spare'],
-        ['open issues', ({ openIssues }) => openIssues > 0 && formatNumber(openIssues, 'issue'), 'num spare'],
-        [
-          'next run',
-          ({ nextRunMs }) =>
-            at(nextRunMs, (ms) => untilOf(ms, nowMs), isMigrating ? 'after the migration' : 'none'),
-          'spare',
-        ],
-      ],
-      remark: (stream) => activityOf(stream, nowMs),
-    }),
+export function badgeOf({ stream, offReason, isRunning }: StreamStatus, status: Status): Html {
+  if (!isRunning && offReason !== null) return badge('off', offReason);
+  if (!areAccountsRead(status)) return badge('off', 'not read yet');
+  const found = status.problems.find(
+    ({ kind, subject, accountId }) =>
+      kind in BADGES && accountId !== null && ['', stream, `reconcile of ${stream}`].includes(subject),
   );
+  const state = found === undefined ? 'fresh' : (BADGES[found.kind] ?? '');
+  if (!status.database.isUp) return badge('off', `last known: ${state}`);
+  const level = isRunning && found === undefined ? 'busy' : (found?.level ?? 'good');
+  return badge(level, isRunning ? `${state}, running` : state);
 }
 
-const NOT_READ_YET = html`<p>Not read yet.</p>`;
+/** What the run that is under way has done, as of its last commit. */
+function activityOf(stream: StreamStatus, { recentRuns }: AccountDetail, nowMs: number): Html | null {
+  const run = recentRuns.find((one) => one.stream === stream.stream && one.status === 'running');
+  if (run === undefined) return null;
+  const took = formatDuration(Math.max(0, nowMs - toMs(run.started_at)));
+  return html`<span class="t-busy"
+    >${run.kind} for ${took}: ${formatNumber(run.records_read, 'record')}</span
+  >`;
+}
 
-function issues({ issues: groups }: AccountDetail, isRead: boolean): Html {
-  const rest = groups.length - LISTED_ISSUES;
-  const read = html`${list(groups.slice(0, LISTED_ISSUES).map(describeIssue), 'plain')}
-    ${rest > 0 && html`<p class="small dim">and ${formatNumber(rest, 'more kind')}</p>`}
-    <p class="small dim">All of them: <code>safety-sync data-issues</code></p>`;
-  const known = groups.length === 0 ? html`<p>None.</p>` : read;
-  return titledCard('Open data issues', isRead ? known : NOT_READ_YET);
+function streamTable(streams: readonly StreamStatus[], detail: AccountDetail | null, status: Status): Html {
+  const { nowMs } = status;
+  const { timezone = 'UTC', liveRows = {}, nextRuns = [] } = detail ?? {};
+  const at = (ms: number | null): HtmlValue => (ms === null ? '–' : moment(ms, ageOf(ms, nowMs), timezone));
+  const nextOf = ({ stream }: StreamStatus): HtmlValue => {
+    const next = nextRuns.find((one) => one.stream === stream && one.kind === 'sync');
+    if (next === undefined) return '–';
+    const inMs = Math.max(0, next.atMs - nowMs);
+    return moment(next.atMs, `in ${roughly(formatDuration(inMs))}`, timezone);
+  };
+  return table<StreamStatus>({
+    rows: streams,
+    columns: [
+      ['stream', ({ stream }) => html`<span title="${stream}">${streamWords(stream)}</span>`],
+      ['state', (stream) => badgeOf(stream, status)],
+      ['last success', ({ lastSuccessMs }) => at(lastSuccessMs)],
+      ['data up to', ({ watermarkMs, calculatedMs }) => at(watermarkMs ?? calculatedMs), 'spare'],
+      ['records', ({ stream }) => liveRows[stream] ?? '–', 'num spare'],
+      ['open issues', ({ openIssues }) => openIssues > 0 && formatCount(openIssues), 'num spare'],
+      ['next run', nextOf, 'spare'],
+    ],
+    remark: (stream) => (detail === null ? null : activityOf(stream, detail, nowMs)),
+  });
+}
+
+function issueTable({ issues }: AccountDetail): Html {
+  if (issues.length === 0) return html`<p>None.</p>`;
+  const rest = issues.length - LISTED_ISSUES;
+  return html`${table<AccountDetail['issues'][number]>({
+      rows: issues.slice(0, LISTED_ISSUES),
+      columns: [
+        ['stream', ({ stream }) => streamWords(stream)],
+        ['kind', ({ kind }) => kind.replaceAll('_', ' ')],
+        ['field', ({ field }) => field ?? '–'],
+        ['issues', ({ count }) => count, 'num'],
+        ['for example', ({ problem }) => problem, 'spare'],
+      ],
+    })}
+    <p class="small dim">
+      ${rest > 0 && html`and ${formatNumber(rest, 'more kind')}. `}All of them:
+      <code>safety-sync data-issues</code>
+    </p>`;
 }
 
 const OUTCOME_STYLES = { succeeded: 't-good', failed: 't-bad', skipped: 'dim', running: 't-busy' } as const;
 
-function remarkOf({ error, note, repaired }: RunSummary): string | null {
-  const missed =
-    (repaired ?? 0) > 0 && `${formatCount(repaired ?? 0)} of them had been missed by an earlier sync.`;
-  const failure = error !== null && `${error.code}: ${error.message.replace(/\.?$/, '.')} ${error.advice}`;
-  return [missed, failure || note].filter(Boolean).join(' ') || null;
-}
-
-function outcomeOf({ status, kind }: RunSummary): Html {
-  return html`<span class="${OUTCOME_STYLES[status]}">${status}</span
-    >${kind !== 'sync' && html` <span class="dim">${kind}</span>`}`;
-}
-
-/** For example `13 updated, 2 new`; empty when nothing changed. */
-function changesOf({ inserted, updated, deleted, rejected }: RunSummary): string {
+/** For example `2 new, 13 changed`; empty when nothing changed. */
+function changesOf({ inserted, updated, deleted, rejected }: Run): string {
   const phrases = [
     [inserted, 'new'],
     [updated, 'changed'],
@@ -159,25 +121,34 @@ function changesOf({ inserted, updated, deleted, rejected }: RunSummary): string
     .join(', ');
 }
 
-function lastRuns({ recentRuns: rows, timezone }: AccountDetail, { nowMs, database }: Status): Html {
-  const runs = table<RunSummary>({
-    rows,
+function runTable({ recentRuns, timezone }: AccountDetail, nowMs: number): Html {
+  return table<Run>({
+    rows: recentRuns,
     columns: [
-      ['began', ({ startedMs: ms }) => moment(ms, ageOf(ms, nowMs), timezone)],
+      ['began', ({ started_at: at }) => moment(toMs(at), ageOf(toMs(at), nowMs), timezone)],
       ['stream', ({ stream }) => streamWords(stream)],
-      ['outcome', outcomeOf],
-      ['read', ({ status, read }) => status !== 'skipped' && formatCount(read), 'num spare'],
+      ['kind', ({ kind }) => kind, 'spare'],
+      ['outcome', ({ status }) => html`<span class="${OUTCOME_STYLES[status]}">${status}</span>`],
+      ['read', ({ records_read: read }) => read, 'num spare'],
       ['changes', changesOf],
       ['requests', ({ requests }) => requests, 'num spare'],
-      ['took', ({ durationMs }) => formatDuration(durationMs), 'num'],
+      [
+        'took',
+        ({ started_at: from, finished_at: to }) =>
+          to === null ? '–' : formatDuration(Math.max(0, toMs(to) - toMs(from))),
+        'num',
+      ],
     ],
-    remark: remarkOf,
+    remark: ({ error_code: code, error_message: message, note }) =>
+      code === null ? note : `${code}: ${(message ?? '').replace(/\.?$/, '.')} ${adviceOf(code)}`,
   });
-  const shown = rows.length === 0 ? html`<p>No run yet.</p>` : runs;
-  return titledCard('Last runs', areAccountsRead(database) ? shown : NOT_READ_YET);
 }
 
-export function renderAccount(status: Status, detail: AccountDetail): Html {
-  return html`${streams(detail, status)} ${issues(detail, areAccountsRead(status.database))}
-  ${lastRuns(detail, status)}`;
+/** `detail` null: it was not read. */
+export function renderAccount(status: Status, detail: AccountDetail | null): Html {
+  const streams = status.accounts[0]?.streams ?? [];
+  const unread = html`<p>Not read.</p>`;
+  return html`${titledCard('Streams', streamTable(streams, detail, status))}
+  ${titledCard('Open data issues', detail === null ? unread : issueTable(detail))}
+  ${titledCard('Last runs', detail === null ? unread : runTable(detail, status.nowMs))}`;
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createOutageLog, type OutageLog } from '../../../src/operate/health/outage-log.ts';
+import { createDatabaseOutage, type DatabaseOutage } from '../../../src/operate/status/database-outage.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
 import { createLogger } from '../../../src/shared/logger.ts';
 import type { AccountsRead } from '../../../src/operate/status/read-accounts.ts';
@@ -17,20 +17,18 @@ const accountsRead: AccountsRead = {
   blocked: new Map(),
   notOffered: new Map(),
 };
-const READ = { accountsRead, rows: null };
-const never = <T>() => new Promise<T>(() => undefined);
 const after = async <T>(ms: number, value: T): Promise<T> =>
   await new Promise((resolve) => setTimeout(() => resolve(value), ms));
 
 let monitor: Monitor | undefined;
-let outage: OutageLog;
+let outage: DatabaseOutage;
 let connects: () => Promise<void>;
 let connectedAtMs: number[];
 
 beforeEach(() => {
   vi.useFakeTimers();
   const log = createLogger({ level: 'silent', format: 'json', colorize: false, secrets: [] });
-  outage = createOutageLog({ dependency: 'database', log, clock });
+  outage = createDatabaseOutage({ log, clock });
   connects = () => Promise.resolve();
   connectedAtMs = [];
 });
@@ -42,10 +40,9 @@ afterEach(() => {
 
 function start(options: Partial<MonitorOptions> = {}): Monitor {
   monitor = createMonitor({
-    read: () => Promise.resolve(READ),
-    count: () => Promise.resolve(null),
+    read: () => Promise.resolve(accountsRead),
     connect: () => connects(),
-    onConnected: () => connectedAtMs.push(Date.now()),
+    onConnected: () => void connectedAtMs.push(Date.now()),
     clock,
     everyMs: 10_000,
     outage,
@@ -66,7 +63,7 @@ describe('a check of the database', () => {
     const made = start({
       read: () => {
         readAtMs.push(Date.now());
-        return Promise.resolve(READ);
+        return Promise.resolve(accountsRead);
       },
     });
     for (let at = 0; at < 100; at += 1) {
@@ -77,7 +74,7 @@ describe('a check of the database', () => {
   });
 
   it('a check without a response for ten seconds is an outage, and its late result is used', async () => {
-    const made = start({ read: () => after(12_000, READ) });
+    const made = start({ read: () => after(12_000, accountsRead) });
     await pass(9_900);
     expect(made.latest.problem).toBeNull();
     await pass(100);
@@ -85,45 +82,6 @@ describe('a check of the database', () => {
     expect(outage.current?.code).toBe('database_unreachable');
     await pass(15_000);
     expect(made.latest).toMatchObject({ accountsRead, problem: null });
-  });
-
-  it('a check that is refused is an outage at once', async () => {
-    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-    const made = start({ read: () => Promise.reject(refused) });
-    await pass(0);
-    expect(made.latest.problem?.message).toMatch(/ECONNREFUSED/);
-    expect(outage.current?.code).toBe('database_unreachable');
-  });
-
-  it('a check does not wait for a count of rows, and a failed count does not fail it', async () => {
-    let looks = 0;
-    const read = () => {
-      looks += 1;
-      return Promise.resolve(READ);
-    };
-    const made = start({ read, count: never });
-    await pass(25_000);
-    expect(looks).toBe(3);
-    void made.stop();
-    const refused = Object.assign(new Error('canceling statement due to statement timeout'), {
-      code: '57014',
-    });
-    const other = start({ count: () => Promise.reject(refused) });
-    await pass(0);
-    expect(other.latest).toMatchObject({ accountsRead, problem: null });
-  });
-
-  it('rows that take long to count are counted every two minutes', async () => {
-    const begun: number[] = [];
-    const startedMs = Date.now();
-    start({
-      count: () => {
-        begun.push(Date.now() - startedMs);
-        return after(5_000, null);
-      },
-    });
-    await pass(140_000);
-    expect(begun).toEqual([0, 130_000]);
   });
 
   it('a check ends the outage of runs when a new connection opens, not when the open one reads', async () => {
@@ -135,13 +93,11 @@ describe('a check of the database', () => {
     });
     connects = () => Promise.reject(full);
     outage.recordFailure(new SafetySyncError('database_unreachable', 'too many clients'), true);
-    const { sinceMs } = outage.current ?? {};
     await pass(60_000);
     expect(made.latest).toMatchObject({
       accountsRead,
       problem: { message: 'too many clients' },
     });
-    expect(outage.current).toMatchObject({ sinceMs, failedRuns: 1 });
     connects = () => Promise.resolve();
     await pass(10_000);
     expect(made.latest.problem).toBeNull();

@@ -1,0 +1,55 @@
+/** How stored data differs from the settings. */
+import type { AccountConfig } from '../../config/account-config.ts';
+import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
+import type { Queryable } from '../../engine/database/connection.ts';
+import {
+  type PrivacySettings,
+  readCleaningProgress,
+  type StreamCleaning,
+} from '../../engine/privacy/settings.ts';
+import { describeUnread, UNREAD_ADVICE, unreadOf } from '../../engine/streams/unread-partitions.ts';
+
+/** Describes privacy settings; null: there are none. */
+export function describeProtection({ omit, pseudonymize }: PrivacySettings): string | null {
+  const phrases = [
+    ...(omit.length === 0 ? [] : [`Never stored: ${omit.join(', ')}.`]),
+    ...(pseudonymize.length === 0 ? [] : [`Stored as pseudonyms: ${pseudonymize.join(', ')}.`]),
+  ];
+  return phrases.length === 0 ? null : phrases.join(' ');
+}
+
+/** Describes stored data that the privacy settings forbid, and the command that removes it; null: there is none. */
+export function describeUncleaned(cleanings: readonly StreamCleaning[]): string | null {
+  const names = cleanings
+    .filter(({ progress }) => progress !== 'done')
+    .map(({ stream, progress }) => (progress === 'under_way' ? `${stream} (under way)` : stream));
+  if (names.length === 0) return null;
+  return `Stored data does not match the privacy settings yet: ${names.join(', ')}. The next run of each stream rewrites it; to rewrite it now: safety-sync privacy --clean`;
+}
+
+interface ComparedAccount {
+  readonly id: string;
+  readonly config: Pick<AccountConfig, 'equipmentTypes'>;
+}
+
+/** By account: the differences, one sentence each, and stored equipment of types that are not configured. */
+export async function readDifferences(
+  db: Queryable,
+  accounts: readonly ComparedAccount[],
+  privacy: PrivacySettings,
+) {
+  const ids = accounts.map(({ id }) => id);
+  const cleanings = await readCleaningProgress(db, ids, privacy);
+  const partitions = await readStoredPartitions(db, ids);
+  return new Map(
+    accounts.map(({ id, config: { equipmentTypes } }) => {
+      const unread = unreadOf(partitions.get(id) ?? [], equipmentTypes);
+      const types = describeUnread(unread);
+      const texts = [
+        describeUncleaned(cleanings.get(id) ?? []),
+        types === null ? null : `${types}. ${UNREAD_ADVICE}`,
+      ];
+      return [id, { unread, texts: texts.filter((text) => text !== null) }];
+    }),
+  );
+}

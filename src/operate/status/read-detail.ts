@@ -1,0 +1,58 @@
+/** Reads what only the page of one account shows: runs, data issues, counts, and differences from the settings. */
+import { sql } from 'drizzle-orm';
+import type { Queryable } from '../../engine/database/connection.ts';
+import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
+import { readRuns } from '../../engine/control-tables/runs.ts';
+import type { PrivacySettings } from '../../engine/privacy/settings.ts';
+import type { IssueKind, StreamName } from '../../engine/streams/stream.ts';
+import { readDifferences } from './differences.ts';
+import { countRows } from './read-volumes.ts';
+
+/** Most runs in the list of recent runs. */
+const LISTED_RUNS = 25;
+
+/** Open issues of one kind and field. */
+interface IssueGroup extends Record<string, unknown> {
+  readonly stream: StreamName;
+  readonly kind: IssueKind;
+  readonly field: string | null;
+  readonly count: number;
+  /** One example of them. */
+  readonly problem: string;
+}
+
+interface PlannedRun {
+  readonly stream: StreamName;
+  readonly kind: 'sync' | 'reconcile';
+  readonly atMs: number;
+}
+
+export interface AccountDetail extends Awaited<ReturnType<typeof readDetail>> {
+  /** Soonest first. */
+  readonly nextRuns: readonly PlannedRun[];
+  /** Time zone of the schedules. */
+  readonly timezone: string;
+}
+
+export async function readDetail(
+  db: Queryable,
+  account: Parameters<typeof readDifferences>[1][number],
+  privacy: PrivacySettings,
+) {
+  const { id } = account;
+  const runs = await markDeadRuns(db, await readRuns(db, { accountIds: [id], limit: LISTED_RUNS }));
+  const issues = await db.execute<IssueGroup>(sql`
+    select stream, kind, field, count(*)::int as count, min(problem) as problem
+    from safety_sync.data_issues where account_id = ${id} and resolved_at is null
+    group by stream, kind, field order by count(*) desc, stream, field`);
+  const counts = [...(await countRows(db, [id]))];
+  const differences = await readDifferences(db, [account], privacy);
+  return {
+    /** Newest first, of every stream. */
+    recentRuns: runs,
+    issues: [...issues],
+    /** Live rows of each stream. */
+    liveRows: Object.fromEntries(counts.map(({ stream, live }) => [stream, live])),
+    differences: differences.get(id)?.texts ?? [],
+  };
+}

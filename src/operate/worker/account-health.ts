@@ -1,0 +1,88 @@
+/**
+ * When an account's service may be asked again, from the results of its runs. A service that refuses the credentials is left
+ * alone for 15 minutes, then for 30, then for an hour each. A service that cannot be used is asked at every tick, because it
+ * does not tell when it is back.
+ */
+import { type Backoff, backoff } from '../../shared/backoff.ts';
+import type { SafetySyncError } from '../../shared/errors.ts';
+import { formatDuration } from '../../shared/format.ts';
+import type { Logger } from '../../shared/logger.ts';
+import { type Clock, HOUR_MS, MINUTE_MS } from '../../shared/time.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
+import { authFailureOf, runFailure, type RunResult } from '../../engine/sync/run.ts';
+import { isOutage } from '../status/database-outage.ts';
+import type { Refusal } from '../status/facts.ts';
+
+/** A sync that follows from the result of another run. */
+export interface NextSync {
+  readonly stream: StreamName;
+  /** 0: now. */
+  readonly inMs: number;
+}
+
+const DELAYS: Backoff = { firstMs: 15 * MINUTE_MS, mostMs: HOUR_MS };
+/** Tolerance for timers that fire early. */
+const TOLERANCE_MS = 50;
+
+interface AccountHealthOptions {
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** The scheduled streams. */
+  readonly streams: readonly StreamName[];
+  /** Whether the credentials have changed since the service refused them. */
+  readonly hasNewToken: () => boolean;
+}
+
+export function createAccountHealth({ log, clock, streams, hasNewToken }: AccountHealthOptions) {
+  /** By stream; null: all streams. `count`: refusals in a row. */
+  const held = new Map<StreamName | null, Refusal & { readonly count: number }>();
+
+  const isWaiting = (key: StreamName | null): boolean =>
+    clock.now() < (held.get(key)?.nextTryMs ?? 0) - TOLERANCE_MS;
+
+  function refuse(stream: StreamName, { code, advice, requestId }: SafetySyncError): NextSync[] {
+    const key = code === 'token_permission' ? stream : null;
+    const before = held.get(key);
+    // Runs of one tick end together: only the first refusal says something new.
+    if (before !== undefined && isWaiting(key) && !hasNewToken()) return [];
+    const count = (before?.count ?? 0) + 1;
+    const inMs = backoff(count, DELAYS);
+    const nowMs = clock.now();
+    const times = { sinceMs: before?.sinceMs ?? nowMs, nextTryMs: nowMs + inMs };
+    held.set(key, { stream, holdsAll: key === null, code, advice, count, ...times });
+    log.error(
+      { stream, error_code: code, request_id: requestId, next_try_ms: inMs },
+      `THE SERVICE REFUSES THE CREDENTIALS (${code}): ${key === null ? 'nothing is' : `${key} is not`} requested; the next try is in ${formatDuration(inMs)}. ${advice}`,
+    );
+    return [{ stream, inMs }];
+  }
+
+  return {
+    /** False: the stream must not be requested now. */
+    mayRun: (stream: StreamName): boolean => !(isWaiting(null) || isWaiting(stream)) || hasNewToken(),
+    /** What follows from the result of a run. */
+    end(result: RunResult): NextSync[] {
+      const { stream, requests } = result;
+      const failure = runFailure(result);
+      const error = authFailureOf(result);
+      if (error !== undefined && error.code !== 'token_permission') return refuse(stream, error);
+      // Without a response of the service nothing is known of the credentials.
+      const isAnswered =
+        failure === undefined ||
+        !(failure.recovery === 'retry' || failure.code === 'interrupted' || isOutage(failure));
+      if (requests === 0 || !isAnswered) return [];
+      // Also a token that lacks a permission is a valid one.
+      const isAccepted = held.delete(null);
+      if (isAccepted)
+        log.info({ stream }, 'the service accepts the credentials again; every stream is synced now');
+      const next = isAccepted ? streams.filter((one) => one !== stream) : [];
+      const others = next.map((one) => ({ stream: one, inMs: 0 }));
+      if (error !== undefined) return [...others, ...refuse(stream, error)];
+      if (held.delete(stream)) log.info({ stream }, `the service lets the token read ${stream} again`);
+      return others;
+    },
+    get refusals(): readonly Refusal[] {
+      return [...held.values()];
+    },
+  };
+}
