@@ -13,7 +13,7 @@ export interface Channel {
    * Resolves when the receiver has accepted the message, with the recipients that it refused: `bad@example.com (550 no such
    * user)`. Rejects with a `NotAccepted` or any other error.
    */
-  send(message: AlertMessage, signal: AbortSignal): Promise<readonly string[]>;
+  readonly send: (message: AlertMessage, signal: AbortSignal) => Promise<readonly string[]>;
 }
 
 /** The receiver refused the message. */

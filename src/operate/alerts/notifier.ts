@@ -188,7 +188,7 @@ export function createNotifier(options: NotifierOptions) {
       };
     },
     /** Compares once and sends what is due; never rejects. */
-    async look(signal: AbortSignal): Promise<void> {
+    look: async (signal: AbortSignal): Promise<void> => {
       const now = options.status();
       const away = now.problems.filter(({ kind }) => kind === 'database_away');
       await tell(memory, away, now, signal);

@@ -14,7 +14,7 @@ export function createHook(url: string) {
   return {
     host,
     /** GET, or POST where there is a body. Redirects are not followed, because the URL is a secret for its own host only. */
-    async request(signal: AbortSignal, sent?: object): Promise<void> {
+    request: async (signal: AbortSignal, sent?: object): Promise<void> => {
       const { statusCode, body } = await agent.request({
         path: `${pathname}${search}`,
         signal,

@@ -166,7 +166,7 @@ export const adviceAbout = (
  * everything that is known, with the advice.
  */
 export function describeProblems(problems: readonly Problem[]) {
-  const kindOf = ({ subject: _, sinceMs: _since, ...rest }: Problem) => JSON.stringify(rest);
+  const kindOf = (one: Problem) => JSON.stringify({ ...one, subject: '', sinceMs: null });
   return groupBy(problems, kindOf).map((alike) => {
     const [one] = alike;
     const { kind, code, detail, quote, note, tokenSource } = one;

@@ -116,12 +116,15 @@ export async function readAccounts(
       const heldUpBy = heldUp.get(key) ?? null;
       const row = byKey.get(key);
       if (row === undefined) return { ...unknown, heldUpBy };
-      const { account_id: _, openRunId, newFields, notOffered, blockedUntilMs, ...facts } = row;
-      const lacking = toTexts(notOffered);
+      const { lastSuccessMs, watermarkMs, calculatedMs, currentUntilMs, failingWith, failedMessage } = row;
+      const { failingSinceMs, failedReconcile, repaired, openIssues } = row;
+      const lacking = toTexts(row.notOffered);
       return {
-        ...(facts as typeof facts & Pick<StreamFacts, 'stream'>),
-        isRunning: openRunId !== null && !dead.has(openRunId),
-        newFields: toTexts(newFields),
+        ...unknown,
+        ...{ lastSuccessMs, watermarkMs, calculatedMs, currentUntilMs, failingWith, failedMessage },
+        ...{ failingSinceMs, failedReconcile, repaired, openIssues },
+        isRunning: row.openRunId !== null && !dead.has(row.openRunId),
+        newFields: toTexts(row.newFields),
         isOffered: STREAMS[at]?.optionalMethods?.every((one) => lacking.includes(one)) !== true,
         heldUpBy,
       };

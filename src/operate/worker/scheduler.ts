@@ -53,7 +53,9 @@ export function createScheduler({ accounts, slots, clock, run, onSkippedTick }: 
     await Promise.resolve();
     const others = STREAM_NAMES.filter((stream) => !runsLast(stream));
     if (runsLast(job.stream))
-      await Promise.all(others.map((stream) => open.get(jobKey({ accountId, kind, stream }))?.done));
+      await Promise.all(
+        others.flatMap((stream) => open.get(jobKey({ accountId, kind, stream }))?.done ?? []),
+      );
     const nextSyncs = await limit(async () => (signal.aborted ? [] : await run(job)));
     for (const { stream, inMs } of nextSyncs)
       void sleep(inMs, signal).then(() => trigger({ accountId, stream, kind: 'sync' }));
@@ -84,7 +86,9 @@ export function createScheduler({ accounts, slots, clock, run, onSkippedTick }: 
             const expression = kind === 'sync' ? schedule.streams[stream] : schedule.reconcile;
             if (expression == null) return [];
             const target = { accountId, stream, kind };
-            const onTick = (): void => void (trigger(target) || onSkippedTick(target));
+            const onTick = (): void => {
+              if (!trigger(target)) onSkippedTick(target);
+            };
             return [
               { task: cron.schedule(expression, onTick, { timezone: schedule.timezone, ...late }), target },
             ];

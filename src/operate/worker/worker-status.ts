@@ -55,7 +55,7 @@ export function createWorkerStatus({
           })),
       }),
     /** null: the database does not respond, or is not migrated. */
-    async readDetail(accountId: string): Promise<AccountDetail | null> {
+    readDetail: async (accountId: string): Promise<AccountDetail | null> => {
       const { accountsRead, problem } = monitor.latest;
       const account = app.accounts.find(({ id }) => id === accountId);
       if (account === undefined || problem !== null || accountsRead?.pendingMigrations !== 0) return null;

@@ -29,7 +29,7 @@ function createFixture() {
   return {
     ...{ health, time, token, lines },
     /** Whether the stream was requested, and the syncs that follow. */
-    run(stream: StreamName, error?: SafetySyncError, requests = 1) {
+    run: (stream: StreamName, error?: SafetySyncError, requests = 1) => {
       if (!health.mayRun(stream)) return null;
       const work = { record: NO_RECORD, stream, counts: noCounts(), requests, retries: 0, throttled: 0 };
       const result: RunResult = {
