@@ -8,27 +8,15 @@ import { sleep } from '../../shared/time.ts';
 import { withSpan } from '../../shared/with-span.ts';
 import { createHttp } from './http.ts';
 import type { StartEnd } from './request-budget.ts';
-import type { ApiClientOptions, ApiRequest, ClientPressure, ListPage, ObjectRequest } from './requests.ts';
+import type { ApiClientOptions, ApiRequest, ListPage, ObjectRequest } from './requests.ts';
 import { isRequestSpecific } from './response-errors.ts';
 import { createToken } from './token.ts';
-
-/** What the requests of a method wait for: its failed attempts since one of them succeeded. */
-export interface Retry {
-  readonly method: string;
-  readonly code: string;
-  /** The system's code where there is one, for example `ECONNREFUSED`. */
-  readonly reason: string;
-  /** ms since 1970, by this process's clock: the first failure. */
-  readonly sinceMs: number;
-}
 
 export interface ApiClient {
   /** A list, or one page of it; without `listKey` a response of any other form. */
   page(request: ApiRequest): Promise<ListPage>;
   /** The property that holds the object. */
   fetchObject(request: ObjectRequest): Promise<unknown>;
-  readonly pressure: ClientPressure;
-  readonly retries: readonly Retry[];
   /** The service refused the token, and its file has another one. */
   readonly hasNewToken: boolean;
   /** Ends all requests at once; they are rejected as `interrupted`. */
@@ -51,8 +39,6 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const token = createToken(options);
   const http = createHttp(options, token.redact);
   const closing = new AbortController();
-  const retries = new Map<string, Retry>();
-  let inFlight = 0;
 
   /** Sends one HTTP request, in a span without the parameters, because they may be personal data. */
   async function send(
@@ -66,7 +52,6 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         ...{ method, attempt, durationMs: clock.monotonicMs() - startedMs },
         ...{ records, requestId, error },
       });
-    inFlight += 1;
     const attributes = { 'rpc.method': method, 'safety_sync.attempt': attempt };
     return await withSpan(`request ${method}`, attributes, async (span) => {
       try {
@@ -82,8 +67,6 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       } catch (error) {
         if (error instanceof SafetySyncError) report(0, error.requestId, error.code);
         throw error;
-      } finally {
-        inFlight -= 1;
       }
     });
   }
@@ -98,7 +81,6 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       budget.recordEnd(start, end, retryAfterMs).catch(() => undefined);
     try {
       const page = await send(request, { sentToken, signal, attempt });
-      retries.delete(request.method);
       await recordEnd('answered');
       return page;
     } catch (error) {
@@ -109,13 +91,6 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
     request.meter.retries += 1;
     return await ask(request, signal, attempt);
-  }
-
-  function recordRetry(method: string, attempt: number, error: SafetySyncError): void {
-    const system = (error.cause as { readonly code?: string } | undefined)?.code;
-    const sinceMs = retries.get(method)?.sinceMs ?? clock.now();
-    retries.set(method, { method, code: error.code, reason: system ?? error.code, sinceMs });
-    options.onRetry?.({ method, attempt, error });
   }
 
   /** Only the error's `recovery` decides whether a request is repeated. */
@@ -139,7 +114,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         shouldRetry: async ({ error, attemptNumber }) => {
           if (!(error instanceof SafetySyncError) || error.recovery !== 'retry') return false;
           if (isRequestSpecific(error) && attemptNumber > own) return false;
-          recordRetry(method, attemptNumber, error);
+          options.onRetry?.({ method, attempt: attemptNumber, error });
           // After a refusal the budget waits as long as the service asks.
           if (error.code !== 'rate_limit_exceeded')
             await sleep(Math.min(retryMaxDelayMs, error.retryAfterMs ?? 0), signal);
@@ -180,12 +155,6 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   return {
     page,
     fetchObject: async (request) => (await page(request)).envelope[request.objectKey],
-    get pressure() {
-      return { inFlight, waiting: slots.activeCount + slots.pendingCount - inFlight };
-    },
-    get retries() {
-      return [...retries.values()];
-    },
     get hasNewToken() {
       return token.isReplaced;
     },

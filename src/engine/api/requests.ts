@@ -93,12 +93,6 @@ export interface ListPage {
   readonly requestId: string | undefined;
 }
 
-export interface ClientPressure {
-  readonly inFlight: number;
-  /** Requests that wait for API_CONCURRENCY or the request limit (not for their own retry delay). */
-  readonly waiting: number;
-}
-
 interface RetryEvent {
   readonly method: string;
   /** The one that failed, from 1. */
