@@ -4,7 +4,6 @@ import { createCliFixture } from '../support/cli-fixture.ts';
 import { findText } from '../support/find-text.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { SPECIMENS } from '../support/specimens.ts';
-import { inProof } from '../support/proof.ts';
 
 const CANARY = 'CANARY';
 const fixture = forAllTests(() =>
@@ -30,15 +29,6 @@ function putCanaries(): void {
     messages: [{ id: 'm', m_user_id: '10001', note: { odd: `${CANARY} note` } }, `${CANARY} text`],
   });
 }
-
-test('check reports whether a person is forgotten only if PRIVACY_KEY is set', async () => {
-  const checked = await fixture.run(['check', '--json'], privacy());
-  const { checks } = JSON.parse(checked.stdout) as { checks: { what: string; finding: string }[] };
-  expect(checks.filter(({ what }) => what === 'forgotten people')).toMatchObject([
-    { finding: 'no person is forgotten' },
-  ]);
-  expect((await fixture.run(['check'])).stdout).not.toContain('forgotten');
-});
 
 test('protected values are in no log at any level, no output and no table', async () => {
   putCanaries();
@@ -130,14 +120,6 @@ test('status, check, privacy and the worker report a stream that no run will cle
   await fixture.run(['sync', 'resources', '--force', '--lift-privacy'], privacy());
 });
 
-test('the log of a run reports a changed PRIVACY_KEY with advice', async () => {
-  const other = { ...privacy(), PRIVACY_KEY: 'another secret of this test, 32 chars' };
-  const { stderr } = await fixture.run(['sync', 'users', '--force'], other);
-  expect(stderr).toContain('PRIVACY_KEY has changed');
-  expect(stderr).toContain('backfill users --restart');
-  await fixture.run(['backfill', 'users', '--restart'], privacy());
-});
-
 test('a command that stores and protects less than what is recorded is refused with exit 2 before a request, until --lift-privacy was given once', async () => {
   const less = { ...privacy(), PRIVACY_OMIT: 'followup_messages.note', HTTP_PORT: '0' };
   const { requests } = fixture.sandbox;
@@ -221,28 +203,4 @@ test('forget shows who is meant and needs --yes off a terminal; --list shows who
   expect((await fixture.run(['reconcile'], privacy())).code).toBe(0);
   expect(await fixture.query(`select name from safety.users where id = '${id}'`)).toEqual([{ name }]);
   expect((await fixture.run(['forget'], privacy())).code).toBe(2);
-});
-
-inProof(() => {
-  test('after the loss of PRIVACY_KEY a person can be forgotten again by name, as docs/privacy.md describes', async () => {
-    const lost = { ...privacy(), PRIVACY_KEY: 'the key that came after the lost one' };
-    const refused = await fixture.run(['check'], lost);
-    expect([refused.code, refused.stdout]).toEqual([
-      1,
-      expect.stringContaining('FAIL  privacy: people were forgotten with another PRIVACY_KEY than this one'),
-    ]);
-    await fixture.query('delete from safety_sync.forgotten');
-    expect((await fixture.run(['forget', '10001', '--name', 'Maria Lopez', '--yes'], lost)).code).toBe(0);
-    const { store } = fixture.sandbox;
-    store.users.put({ id: '10001', name: 'Maria Lopez' });
-    store.followups.put({
-      ...SPECIMENS.followups.build('two'),
-      updated_on: Date.now(),
-      m_observer_id: '10001',
-      messages: [{ id: 'm', m_user_id: '10001', note: 'Ask Maria Lopez' }],
-    });
-    expect((await fixture.run(['backfill', '--restart'], lost)).code).toBe(0);
-    expect(await findText(fixture, ['Maria Lopez', '"10001"'])).toEqual([]);
-    expect(await fixture.query(`select id from safety.followups where id = 'two'`)).toHaveLength(1);
-  });
 });

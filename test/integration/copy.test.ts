@@ -45,11 +45,6 @@ test.each([
   expect(await count()).toBe(4);
 });
 
-test('a COPY into a table that does not exist is an error, and the next COPY works', async () => {
-  await expect(session.copy('copy nowhere from stdin', ['1\n'])).rejects.toThrow(/nowhere/);
-  await copy(['1\n']);
-});
-
 test('statements that are sent during a COPY wait for its end', async () => {
   const copying = copy([...numbers('')]);
   const asked: Promise<unknown>[] = [];

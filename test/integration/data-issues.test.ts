@@ -67,41 +67,6 @@ test('each problem in one follow-up has an issue with its field, and all issues 
   expect(await openIssues('followups')).toEqual([]);
 });
 
-test('a problem that returns opens its issue again and increases the count of occurrences', async () => {
-  worker.sandbox.store.resources.put(SPECIMENS.resources.build('r'));
-  for (const [created, is_open, occurrences] of [
-    ['never', true, 1],
-    [1_700_000_000_000, false, 1],
-    ['yesterday', true, 2],
-    ['today', true, 3],
-  ] as const) {
-    worker.sandbox.store.resources.update('r', { created });
-    await sync('resources');
-    const issues = await issuesOf(worker, 'resources');
-    expect(issues).toMatchObject([{ field: 'created', is_open, occurrences }]);
-    if (is_open) expect(issues[0]?.value).toBe(created);
-  }
-});
-
-test('of resolved issues only the last 1,000 of a stream are kept', async () => {
-  await sync('resources');
-  await worker.query(`insert into safety_sync.data_issues (account_id, stream, fingerprint, kind, problem, resolved_at)
-    select 'default', stream, 'settled ' || n, 'record_rejected', 'no usable id', now() - n * interval '1 hour'
-    from generate_series(1, 1030) as n, unnest('{resources,users}'::text[]) as stream`);
-  for (const title of ['one', 'two']) {
-    worker.sandbox.store.resources.put({ id: null, title }, 'keyless');
-    await sync('resources');
-  }
-  expect(
-    await worker.query(`select stream, resolved_at is null as is_open, count(*)::int as count,
-        max(substring(fingerprint from 'settled (.*)')::int) as last from safety_sync.data_issues group by 1, 2 order by 1, 2`),
-  ).toEqual([
-    { stream: 'resources', is_open: false, count: 1000, last: 999 },
-    { stream: 'resources', is_open: true, count: 1, last: null },
-    { stream: 'users', is_open: false, count: 1030, last: 1030 },
-  ]);
-});
-
 test('an unknown field, even with a dot in its name or path, has an issue as long as a record has the field', async () => {
   const odd = { 'risk.level': 3, versions: [{ 'a.b[0]': 1, version: '1' }], 'x[]': null, '.': 1 };
   worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('r'), ...odd });
@@ -155,16 +120,6 @@ test('a record with thousands of values that cannot be stored has 100 issues, an
   expect(await openIssues('followups')).toEqual([]);
 });
 
-test('if identifiers become equal because PostgreSQL cannot store some characters, an issue reports it', async () => {
-  worker.sandbox.store.resources.put(SPECIMENS.resources.build('k\ud800'), 'k1');
-  worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('k\ud801') }, 'k2');
-  worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('k'), title: 'k\ud801' });
-  expect((await sync('resources')).counts).toMatchObject({ read: 13, inserted: 12, unchanged: 1 });
-  expect(await openIssues('resources')).toMatchObject([
-    { kind: 'unknown_value', field: 'id', record_id: 'k\ufffd', value: 'k\ufffd' },
-  ]);
-});
-
 test('the issue of a record that the source no longer has is closed', async () => {
   worker.sandbox.store.equipment.put({ ...SPECIMENS.equipments.build('e'), created: 'never' });
   worker.sandbox.store.equipment.put({ ...SPECIMENS.equipments.build('x'), id: null }, 'keyless');
@@ -196,77 +151,6 @@ test('a record that is no object, or has no usable key, is rejected as a whole, 
   expect(await openIssues('resources')).toEqual([]);
 });
 
-test('the issue of a follow-up without a key stays open until a complete read no longer shows it', async () => {
-  Object.assign(worker.settings, { followupsOverlapMs: 0 });
-  const sibling = SPECIMENS.followups.build('sibling');
-  worker.sandbox.store.followups.put(
-    { ...sibling, id: null, due: 20_260_401, updated_on: worker.serviceNow() - 9 * MINUTE_MS },
-    'keyless',
-  );
-  worker.sandbox.store.followups.put(sibling);
-  await sync('followups');
-  expect(await openIssues('followups')).toMatchObject([{ kind: 'record_rejected', record_id: null }]);
-  worker.time.now += MINUTE_MS;
-  worker.sandbox.store.followups.update('sibling', { updated_on: worker.serviceNow(), due: 20_260_402 });
-  await sync('followups');
-  expect(await openIssues('followups')).toMatchObject([{ kind: 'record_rejected', record_id: null }]);
-  worker.time.now += MINUTE_MS;
-  worker.sandbox.store.followups.update('keyless', { updated_on: worker.serviceNow(), id: 'found' });
-  expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
-  expect(await openIssues('followups')).toEqual([]);
-});
-
-test('extreme but valid values are stored unchanged', async () => {
-  worker.sandbox.store.resources.put({
-    ...SPECIMENS.resources.build('extreme'),
-    title: `\\N\t\\.\n\r${'"{},\\'.repeat(3000)}`,
-    created: Date.parse('9999-12-31T00:00:00Z'),
-    sequence: Number.MAX_SAFE_INTEGER,
-    tags: ['', 'NULL', 'null', 'a,b', '{"', '\\', ' x ', '😀'],
-    versions: [
-      { created: Date.parse('0001-01-02T00:00:00Z'), approvedOn: 1, version: '', description: '\\' },
-      {
-        created: 2,
-        approvedOn: -1,
-        version: 'NULL',
-        description: '\u2028',
-        type: 'link',
-        file: '',
-        link: '\b',
-      },
-    ],
-  });
-  worker.sandbox.store.equipment.put({
-    ...SPECIMENS.equipments.build('extreme'),
-    metavalues: {
-      '': 1,
-      a: -Number.MAX_SAFE_INTEGER,
-      b: 1e-7,
-      c: -0,
-      d: '',
-      e: 'null',
-      f: { item_ids: [] },
-      '"{': 0.1,
-    },
-  });
-  await sync('resources');
-  await sync('equipments');
-  await expectWarehouseEqualsSource(worker, { tables: ['resources', 'resource_versions', 'equipment'] });
-  const values = await worker.query(
-    `select metafield_id, number_value::text, text_value, item_ids::text from safety.equipment_metavalues
-     where equipment_id = 'extreme' and metafield_id not like '32%' order by metafield_id collate "C"`,
-  );
-  expect(values).toEqual([
-    { metafield_id: '"{', number_value: '0.1', text_value: null, item_ids: null },
-    { metafield_id: 'a', number_value: '-9007199254740991', text_value: null, item_ids: null },
-    { metafield_id: 'b', number_value: '0.0000001', text_value: null, item_ids: null },
-    { metafield_id: 'c', number_value: '0', text_value: null, item_ids: null },
-    { metafield_id: 'd', number_value: null, text_value: '', item_ids: null },
-    { metafield_id: 'e', number_value: null, text_value: 'null', item_ids: null },
-    { metafield_id: 'f', number_value: null, text_value: null, item_ids: '{}' },
-  ]);
-});
-
 describe('the retry of stored records', () => {
   test('a retry sends no request, closes the issues of corrected values, and keeps the other issues open', async () => {
     worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('bad-due'), due: 20_260_230 });
@@ -285,20 +169,6 @@ describe('the retry of stored records', () => {
     expect(rows).toEqual([{ due_on: '2026-02-28' }]);
   });
 
-  test('a retry does not make a stream fresh, because it reads nothing from the service', async () => {
-    const { outcome } = await worker.run('followups', { retryIssues: true });
-    await sync('resources');
-    await sync('equipments');
-    await worker.query(
-      `update safety_sync.stream_state set last_success_at = 'epoch' where stream <> 'equipments'`,
-    );
-    await worker.run('resources', { retryIssues: true });
-    expect(outcome).toBe('succeeded');
-    expect(
-      await worker.query('select stream from safety_sync.stream_state where last_success_at > $$epoch$$'),
-    ).toEqual([{ stream: 'equipments' }]);
-  });
-
   test('in a retry, equipment in records that contain no type keeps the type under which it is listed', async () => {
     worker.sandbox.readings.leftOut = ['equipment.equipmentType_id'];
     const { equipment } = worker.sandbox.store;
@@ -314,79 +184,4 @@ describe('the retry of stored records', () => {
     expect(await rowVersions(worker)).toEqual(before);
     await expectWarehouseEqualsSource(worker, { tables: ['equipment', 'equipment_asked_types'] });
   });
-});
-
-test('a field with a very long name has an issue with the beginning of the name, and its record is stored', async () => {
-  // Many different characters, because PostgreSQL would compress repetitions.
-  const name = Array.from({ length: 9000 }, (_, at) => ((at * 7919 + at ** 3) % 1_679_616).toString(36)).join(
-    '',
-  );
-  const record = () => ({ ...SPECIMENS.followups.build('odd'), [name]: 'x' });
-  worker.sandbox.store.followups.put(record());
-  await sync('followups');
-  const [issue] = await openIssues('followups');
-  expect(issue).toMatchObject({ kind: 'unknown_field', record_id: 'odd', value: 'x' });
-  expect(issue?.field).toBe(`${name.slice(0, 299)}…`);
-  await expectWarehouseEqualsSource(worker, { tables: ['followups'] });
-  worker.sandbox.store.followups.put({
-    ...SPECIMENS.followups.build('odd'),
-    updated_on: worker.serviceNow(),
-  });
-  await sync('followups');
-  expect(await openIssues('followups')).toEqual([]);
-});
-
-test('a retry of an unknown field that has moved to another employee leaves the calculated_at of that employee', async () => {
-  const { employees } = worker.sandbox.store;
-  const [first = '', second = ''] = employees.keys();
-  const syncWith = async (key: string, patch: object) => {
-    employees.update(key, patch);
-    worker.time.now += 15 * MINUTE_MS;
-    expectSucceeded(await worker.run('training-employee-status', { force: true }));
-  };
-  await syncWith(first, { added: 1 });
-  await syncWith(second, { added: 1 });
-  await syncWith(second, { added: undefined });
-  const times = () =>
-    worker.query('select user_id, calculated_at from safety.training_employee_status order by user_id');
-  const before = await times();
-  await worker.query('update safety.training_employee_status set _hash = null');
-  expectSucceeded(await worker.run('training-employee-status', { retryIssues: true }));
-  expect(await times()).toEqual(before);
-});
-
-test('a record that an index of somebody else cannot hold costs itself, new or changed, and comes by itself when the index is gone', async () => {
-  const { followups } = worker.sandbox.store;
-  const [known = ''] = followups.keys();
-  await sync('followups');
-  await worker.query('create index of_bi on safety.followup_messages (note)');
-  const long = Array.from({ length: 4000 }, (_, at) => ((at * 7919 + at ** 3) % 1_679_616).toString(36)).join(
-    '',
-  );
-  const messages = [{ id: 'm', date: worker.serviceNow(), m_user_id: '1', note: long }];
-  followups.put({ ...SPECIMENS.followups.build('new'), updated_on: worker.serviceNow(), messages });
-  followups.put({ ...SPECIMENS.followups.build('other'), updated_on: worker.serviceNow() });
-  followups.update(known, { messages, updated_on: worker.serviceNow() });
-  await sync('followups');
-  const rejected = () =>
-    worker.query(`select distinct left(problem, 38) as problem, count(*)::int as records from safety_sync.data_issues
-      where kind = 'record_rejected' and resolved_at is null group by 1`);
-  expect(await rejected()).toEqual([{ problem: 'PostgreSQL cannot store it: index row ', records: 2 }]);
-  const stored = () =>
-    worker.query(`select id from safety.followups f where id in ('new', 'other') or exists (
-      select from safety.followup_messages m where m.followup_id = f.id and m.id = 'm') order by id`);
-  expect(await stored()).toEqual([{ id: 'other' }]);
-  // The issues of other records stay, also where every record is compared.
-  followups.update('other', { due: 20_260_230, updated_on: worker.serviceNow() });
-  await sync('followups');
-  expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
-  expect(await rejected()).toEqual([{ problem: 'PostgreSQL cannot store it: index row ', records: 2 }]);
-  expect((await openIssues('followups')).map(({ field }) => field).toSorted()).toEqual(['due', null, null]);
-  await worker.query('drop index safety.of_bi');
-  await sync('followups');
-  expect(await stored()).toEqual(
-    [{ id: known }, { id: 'new' }, { id: 'other' }].toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-  );
-  expect(await rejected()).toEqual([]);
-  await expectWarehouseEqualsSource(worker, { tables: ['followups', 'followup_messages'] });
 });

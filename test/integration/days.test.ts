@@ -207,44 +207,6 @@ describe('days of random pasts', () => {
     }
   });
 
-  test('a follow-up without a completion time counts as closed on the day of its last update, in the days and in its events', async () => {
-    const [created, changed] = [NOW_MS - 10 * DAY_MS, NOW_MS - 4 * DAY_MS];
-    await store([
-      `insert into safety.followups (account_id, id, is_open, created_at, updated_at, _valid_from, _synced_at, _run_id)
-       values ('untold', '1', false, to_timestamp(${created / 1000}), to_timestamp(${changed / 1000}), to_timestamp(${changed / 1000}), now(), 1)`,
-    ]);
-    await count('untold');
-    const day = (ms: number) => dayOf(String(ms), 'UTC') ?? '';
-    const closed = await query<{ day: string }>(
-      `select min(date)::text as day from safety.followup_daily where account_id = 'untold' and status = 'closed' and followups = 1`,
-    );
-    expect(closed).toEqual([{ day: day(changed) }]);
-    const open = await query<{ first: string; days: number }>(
-      `select min(date)::text as first, count(*)::int as days from safety.followup_daily where account_id = 'untold' and status = 'open' and followups = 1`,
-    );
-    expect(open).toEqual([{ first: day(created), days: dayNumber(day(changed)) - dayNumber(day(created)) }]);
-    const events = await query<{ on: string }>(
-      `select occurred_on::text as on from safety.followup_events where account_id = 'untold' and event = 'closed'`,
-    );
-    expect(events).toEqual([{ on: day(changed) }]);
-  });
-
-  test('if every follow-up is deleted, the days up to today are still there', async () => {
-    const random = createRandom(17);
-    const gone = {
-      ...randomFollowup('gone', { random, nowMs: NOW_MS - 5 * DAY_MS, days: 30 }),
-      deleted: NOW_MS - 4 * DAY_MS,
-    };
-    await store(storePast('gone', gone));
-    await writeReportingTimezones(connection.db, [{ accountId: 'gone', timezone: 'Europe/Oslo' }]);
-    const expected = countDays([gone], 'Europe/Oslo');
-    await count('gone');
-    expect(await readAll(query, 'gone')).toEqual(expected);
-    expect(await readDays(query, 'gone', 'followup_daily')).toContain(
-      `${dayOf(String(Date.now()), 'Europe/Oslo') ?? ''} open - 0`,
-    );
-  });
-
   const one = (id: string, created: number, ...states: PastState[]): PastFollowup => ({
     id,
     created,

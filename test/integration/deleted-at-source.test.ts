@@ -1,14 +1,12 @@
 /** Follow-ups that the service still sends, as deleted. */
 import { expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '../../src/shared/time.ts';
-import { runInProcess } from '../support/in-process.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { NOON } from '../support/test-clock.ts';
 import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 import { rowVersions } from '../support/warehouse-marks.ts';
-import { serviceEnv } from '../support/worker.ts';
 
 const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
 const LIVE = 40;
@@ -124,26 +122,4 @@ test('a complete read without the record says that it is sent no more, and only 
   await sync('reconcile');
   expect(await markOf(id)).toBeUndefined();
   expect(await markOf(other)).toMatchObject({ is_sent: true });
-});
-
-test('verify says that the service sends the record as deleted, and equals where the row is marked so', async () => {
-  await sync();
-  const [id = ''] = keys(7, 8);
-  change([id], { deleted: true });
-  const verify = async (...flags: string[]) => {
-    const { code, stdout } = await runInProcess(
-      ['verify', 'followups', id, '--json', ...flags],
-      serviceEnv(worker),
-    );
-    return { code, ...(JSON.parse(stdout) as object) };
-  };
-  expect(await verify()).toMatchObject({
-    code: 1,
-    verification: { equal: false, stored: 'live', source: 'deleted' },
-  });
-  expect(await verify('--repair')).toMatchObject({ code: 0, repair: { outcome: 'succeeded', deleted: 1 } });
-  expect(await verify()).toMatchObject({
-    code: 0,
-    verification: { equal: true, stored: 'deleted', source: 'deleted' },
-  });
 });

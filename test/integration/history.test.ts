@@ -92,32 +92,6 @@ describe('follow-ups', () => {
     expect(history[2]?.from).toBe(history[1]?.to);
   });
 
-  test('a change of messages alone begins no state, and the history shows the last updated_at of each state', async () => {
-    await start({ followups: 3 });
-    const message = (id: string) => ({ id, date: worker.serviceNow(), m_user_id: '10001', note: id });
-    put({ m_assignee_id: 'A', messages: [] });
-    await sync(['followups']);
-    for (const id of ['1', '2']) {
-      later(10);
-      put({ m_assignee_id: 'A', messages: [message(id)] });
-      await sync(['followups']);
-    }
-    later(10);
-    put({ m_assignee_id: 'B', messages: [] });
-    await sync(['followups']);
-    const history = await historyOf('followup_history', 'one');
-    expect(
-      history.map(({ row, from }) => [
-        row['assignee_id'],
-        Number(row['updated_at']) - NOON,
-        from / 1000 - NOON,
-      ]),
-    ).toEqual([
-      ['A', 20 * MINUTE_MS, 0],
-      ['B', 30 * MINUTE_MS, 30 * MINUTE_MS],
-    ]);
-  });
-
   test('each change of the assignee begins a state without gap or overlap, even if the time of the source goes back or does not change', async () => {
     await start({ followups: 3 });
     for (const [assignee, at] of [
@@ -292,47 +266,6 @@ describe('completions of trainings', () => {
       ['20250110', first, gone],
       ['20250110', back, null],
     ]);
-  });
-
-  test('the states of completions end and begin again with those of the employee, even if the calculation is older than the deletion', async () => {
-    await start();
-    const first = await sendList({ 1: 20250110 });
-    await sendList(null);
-    const [row] = await worker.query<{ at: string }>(
-      `select (extract(epoch from _deleted_at) * 1000000)::bigint::text as at from safety.training_employee_status where user_id = 'E'`,
-    );
-    const ended = Number(row?.at);
-    expect(await completions(1)).toEqual([['20250110', first, ended]]);
-    await sendList({ 1: 20250110 });
-    const [employee] = (await historyOf('training_employee_status_history', 'E')).slice(-1);
-    // The clock of this warehouse is ahead of the service's, so that the lists come from before the deletion.
-    expect(employee?.from).toBeGreaterThan(ended);
-    expect(await completions(1)).toEqual([
-      ['20250110', first, ended],
-      ['20250110', employee?.from, null],
-    ]);
-  });
-
-  test('if the service dates a calculation ahead, its states begin when they are seen', async () => {
-    await start();
-    worker.time.now += Date.now() - NOON + 24 * 60 * MINUTE_MS;
-    for (const day of [20250110, 20260115, 20260116]) await sendList({ 1: day });
-    const states = await completions(1);
-    expect(states.map(([day]) => day)).toEqual(['20250110', '20260115', '20260116']);
-    expect(states.map(([, , to]) => to)).toEqual([...states.slice(1).map(([, from]) => from), null]);
-    expect(Number(states.at(-1)?.[1])).toBeLessThan(Date.now() * 1000);
-  });
-
-  test('if the clock of the database is set back, states still follow one another without a gap', async () => {
-    await start();
-    await sendList({ 1: 20250110 });
-    await worker.query(
-      `update safety.training_employee_status set _valid_from = now() + interval '1 hour' where user_id = 'E'`,
-    );
-    for (const day of [20260115, 20260116]) await sendList({ 1: day });
-    const states = await completions(1);
-    expect(states.map(([day]) => day)).toEqual(['20250110', '20260115', '20260116']);
-    expect(states.map(([, , to]) => to)).toEqual([...states.slice(1).map(([, from]) => from), null]);
   });
 });
 

@@ -1,10 +1,9 @@
 /** One transaction: batches that are compared while others are stored, records that come twice. */
-import { beforeEach, expect, inject, test, onTestFinished, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { ReadContext, StreamDefinition } from '../../src/engine/streams/stream.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
 import { BATCH_RECORDS, createLoad, type Load } from '../../src/engine/loading/load.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
-import type { Connection } from '../../src/engine/database/connection.ts';
 import type { StreamSession } from '../../src/engine/control-tables/stream-session.ts';
 import { Received } from '../../src/shared/received.ts';
 import { createGate, type Gate } from '../support/gate.ts';
@@ -99,17 +98,6 @@ test('a version that was compared before the preceding version was stored is com
   expect(await stored()).toMatchObject({ a: 'y', 'one-0': '', 'other-0': '' });
 });
 
-test('a record that is unchanged in a later batch is not written again', async () => {
-  const same = followup('a', 1, [message('x')]);
-  await add([same, ...fillBatch('one'), same, ...fillBatch('other')], {});
-  expect(await commit()).toMatchObject({
-    read: 2 * BATCH_RECORDS,
-    inserted: 2 * BATCH_RECORDS - 1,
-    updated: 0,
-    unchanged: 1,
-  });
-});
-
 test.each([
   ['older first', [1, 2]],
   ['newer first', [2, 1]],
@@ -141,28 +129,10 @@ test('if two versions are in one transaction, the newer one is stored in any ord
   }
 });
 
-test('the stored version stays if it is read after an older version in another batch of the transaction', async () => {
-  const newer = followup('a', 5, [message('new')]);
-  await add([newer], {});
-  await commit();
-  load = await openLoad(streamNamed('followups'), { runId: 2 });
-  await add([followup('a', 4, [message('old')]), ...fillBatch('one')], {});
-  await add([newer, ...fill('last', 1)], {});
-  expect(await commit()).toMatchObject({ updated: 0, unchanged: 2 });
-  expect(await stored()).toMatchObject({ a: 'new' });
-});
-
 test('a problem of a version that a newer one in the transaction replaces is no issue', async () => {
   await add([{ ...followup('a', 1, []), due: 'never' }, ...fillBatch('one')], {});
   await add([followup('a', 2, []), ...fillBatch('other')], {});
   expect(await commit()).toMatchObject({ inserted: 2 * BATCH_RECORDS - 1, updated: 1 });
-  expect(await reader.query('select field from safety_sync.data_issues')).toEqual([]);
-});
-
-test('a problem of a version that is older than a version before it is no issue', async () => {
-  await add([followup('a', 2, []), ...fillBatch('one')], {});
-  await add([{ ...followup('a', 1, []), due: 'never' }, ...fillBatch('other')], {});
-  expect(await commit()).toMatchObject({ inserted: 2 * BATCH_RECORDS - 1, unchanged: 1 });
   expect(await reader.query('select field from safety_sync.data_issues')).toEqual([]);
 });
 
@@ -229,54 +199,6 @@ test('after an abort no record is stored, and the session can be used for the ne
   expect(await commit()).toMatchObject({ inserted: 1 });
 });
 
-test('if the session ends while seen keys are recorded, the commit fails, and no rejection is left without a handler', async () => {
-  const { connection } = session;
-  // A rejection without a handler would end the worker.
-  const unhandled: unknown[] = [];
-  const collect = (error: unknown) => unhandled.push(error);
-  process.on('unhandledRejection', collect);
-  onTestFinished(() => void process.off('unhandledRejection', collect));
-  const query: Connection['query'] = async (text, parameters) => {
-    if (text.includes('stage_seen')) {
-      connection.query('select pg_terminate_backend(pg_backend_pid())').catch(() => undefined);
-    }
-    return await connection.query(text, parameters);
-  };
-  load = await openLoad(streamNamed('followups'), {
-    tracksSeen: true,
-    of: { ...session, connection: { ...connection, query } },
-  });
-  await add([followup('a', 1, [])], {});
-  await expect(commit()).rejects.toThrow();
-  await load.abort();
-  expect(await stored()).toEqual({});
-  expect(unhandled).toEqual([]);
-});
-
-test('if a session breaks while no statement runs, no other connection replaces it, and the commit fails', async () => {
-  await add([followup('a', 1, [])], {});
-  await load.begin();
-  await reader.query('select pg_terminate_backend($1::int)', [session.backendPid]);
-  await expect.poll(() => session.connection.isLost).toBe(true);
-  await expect(commit()).rejects.toThrow();
-  expect(await reader.query('select user_id from safety_sync.user_lookups')).toEqual([]);
-});
-
-test('new records add their users to the lookups, and close the issues of their earlier rejections', async () => {
-  await reader.query(
-    `insert into safety_sync.data_issues (account_id, stream, fingerprint, record_id, kind, problem, value, occurrences)
-     values ('default', 'followups', 'f', 'a', 'record_rejected', 'was no good', '{}', 1)`,
-  );
-  await add([followup('a', 1, [message('x', 'user-9')])], {});
-  await commit();
-  const users = await reader.query<{ user_id: string }>(
-    'select user_id from safety_sync.user_lookups order by 1',
-  );
-  expect(users.map(({ user_id }) => user_id)).toEqual(['1', '2', '3', 'user-9']);
-  const open = await reader.query('select 1 from safety_sync.data_issues where resolved_at is null');
-  expect(open).toEqual([]);
-});
-
 test('a state begins at updated_at, or when it is seen if that is missing, and every bookkeeping column is filled', async () => {
   const { updated_on, ...undated } = followup('b', 1, []);
   await add([followup('a', updated_on - 1_700_000_000_000, []), undated], {});
@@ -291,51 +213,3 @@ test('a state begins at updated_at, or when it is seen if that is missing, and e
     { id: 'b', ...common, by_source: null, when_seen: true, raw: 'b' },
   ]);
 });
-
-/** Citus does not report the kind of an error that a node has during COPY. */
-const isKindHidden = inject('testServerNodes').length > 1;
-
-test.skipIf(isKindHidden)(
-  'a new record that PostgreSQL itself cannot store becomes an issue, and all other records are stored',
-  async () => {
-    // These triggers take the place of a record that passes our own checks.
-    await session.connection.query(`create function public.refuse() returns trigger language plpgsql as
-    'begin if new.id = ''bad'' then raise data_exception; end if; return new; end'`);
-    await session.connection.query(
-      'create trigger refuse before insert on safety.followups for each row execute function public.refuse()',
-    );
-    await add([followup('a', 1, [message('x')]), followup('bad', 1, []), followup('b', 1, [])], {});
-    expect(await commit()).toMatchObject({ read: 3, inserted: 2, rejected: 1 });
-    expect(await stored()).toEqual({ a: 'x', b: '' });
-    const issues = await reader.query('select record_id, kind, problem from safety_sync.data_issues');
-    expect(issues).toEqual([
-      {
-        record_id: 'bad',
-        kind: 'record_rejected',
-        problem: expect.stringContaining('PostgreSQL cannot store it') as unknown,
-      },
-    ]);
-  },
-);
-
-test.skipIf(isKindHidden)(
-  'a batch that is compared while PostgreSQL refuses a record of the preceding batch is compared again',
-  async () => {
-    const lock = 7;
-    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await session.connection.query(`create function public.refuse_late() returns trigger language plpgsql as
-    'begin if new.id = ''bad'' then perform pg_advisory_xact_lock_shared(${lock}); raise data_exception; end if; return new; end'`);
-    await session.connection.query(
-      'create trigger refuse before insert on safety.followups for each row execute function public.refuse_late()',
-    );
-    await add([followup('a', 1, [])], {});
-    await commit();
-    await reader.query(`select pg_advisory_lock(${lock})`);
-    // A repeated key, because a first load compares its keys without a statement.
-    await add([followup('a', 1, []), followup('bad', 1, []), ...fill('one', BATCH_RECORDS - 2)], {});
-    await vi.waitFor(async () => expect(await reader.query(waiting)).toHaveLength(1));
-    await add([followup('b', 1, []), ...fillBatch('other')], {});
-    await reader.query(`select pg_advisory_unlock(${lock})`);
-    expect(await commit()).toMatchObject({ inserted: 2 * BATCH_RECORDS - 1, unchanged: 1, rejected: 1 });
-  },
-);

@@ -1,6 +1,5 @@
 /** One transaction with a record and its children. */
 import { expect, test } from 'vitest';
-import { askList } from '../contract/sandbox-ask.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
@@ -66,24 +65,6 @@ test('if only a message changes, its follow-up counts as updated, and only the c
   expect((await sync()).counts).toMatchObject({ updated: 1 });
   const after = await marks();
   expect(after.filter((row, index) => row.mark !== before[index]?.mark).map((row) => row.id)).toEqual(['b']);
-});
-
-test('_raw holds the record as received, and _run_id and _synced_at are those of the run that last changed it', async () => {
-  await sync();
-  const [key] = worker.sandbox.store.followups.keys();
-  worker.sandbox.store.followups.update(key ?? '', { form_id: 99 });
-  await sync();
-  const rows = await worker.query<{ id: string; raw: string; run: string; is_synced: boolean }>(
-    `select f.id, f._raw::text as raw, f._run_id::text as run, f._synced_at between r.started_at and r.finished_at as is_synced
-     from safety.followups f join safety_sync.runs r on r.account_id = f.account_id and r.run_id = f._run_id`,
-  );
-  expect(rows).toHaveLength(30);
-  expect(rows.every((row) => row.is_synced)).toBe(true);
-  expect(rows.filter((row) => row.run === '2').map((row) => row.id)).toEqual([key]);
-  const sent = await askList(worker.sandbox, 'followups.list', { followup_display_id: true });
-  expect(JSON.parse(rows.find((row) => row.id === key)?.raw ?? '')).toEqual(
-    sent.find(({ id }) => id === key),
-  );
 });
 
 test('if PostgreSQL refuses a row of a run, nothing of the run is stored, and the next run stores it', async () => {

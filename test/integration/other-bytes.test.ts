@@ -50,34 +50,3 @@ test('no row is written if the bytes of all records change and their content doe
   expect(await rowVersions(worker)).toEqual(before);
   await expectWarehouseEqualsSource(worker);
 });
-
-test('only the changed record is written if all records arrive in different bytes', async () => {
-  await start();
-  await run('resources');
-  sendOtherBytes();
-  const [key = '', record = {}] = [...SPECIMENS.resources.records(worker)][3] ?? [];
-  SPECIMENS.resources.records(worker).put({ ...record, title: 'Another title' });
-  expect(await run('resources')).toMatchObject({ read: 10, updated: 1, unchanged: 9 });
-  expect(await worker.query(`select title from safety.resources where id = '${key}'`)).toEqual([
-    { title: 'Another title' },
-  ]);
-});
-
-test('a first load stores equal _raw for equal records in different bytes', async () => {
-  await start();
-  for (const stream of STREAMS) await run(stream);
-  const tables = ['followups', 'equipment', 'resources', 'training_employee_status'];
-  for (const table of tables)
-    await worker.query(`create table public.${table} as select * from safety.${table}`);
-  await worker.query(`truncate ${tables.map((table) => `safety.${table}`).join(', ')} cascade`);
-  await worker.query('delete from safety_sync.stream_state');
-  sendOtherBytes();
-  for (const stream of STREAMS) await run(stream, { kind: 'backfill', restart: true });
-  for (const table of tables) {
-    const key = table === 'training_employee_status' ? 'user_id' : 'id';
-    const rows = await worker.query<{ is_equal: boolean }>(
-      `select p._raw is not distinct from t._raw as is_equal from public.${table} p full join safety.${table} t using (${key})`,
-    );
-    expect(new Set(rows.map((row) => row.is_equal))).toEqual(new Set([true]));
-  }
-});

@@ -1,4 +1,3 @@
-import { casesOf, inProof } from '../support/proof.ts';
 /** Protected values are stored nowhere: canaries, searched in every row of every table after each way that data can take. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Employee, Equipment, Resource } from '../../src/sandbox/index.ts';
@@ -8,6 +7,7 @@ import { cleanAccount, forgetPerson, settleProtection } from '../../src/engine/s
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { findText } from '../support/find-text.ts';
 import { findKeysWithoutPerson } from '../support/people-keys.ts';
+import { casesOf, inProof } from '../support/proof.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
 import { issuesOf, rowVersions } from '../support/warehouse-marks.ts';
@@ -127,27 +127,6 @@ describe('PRIVACY_OMIT and PRIVACY_PSEUDONYMIZE', () => {
     expect(user?.name).toMatch(/^pseudonym:[0-9a-f]{32}$/);
   });
 
-  test('equal texts get equal pseudonyms, and metavalues that are no texts get none', async () => {
-    await start(SETTINGS);
-    putCanaries();
-    const equipment = worker.sandbox.store.equipment.get('e');
-    worker.sandbox.store.equipment.put({ ...equipment, id: 'f' });
-    await sync();
-    const rows = await worker.query<{ id: string; serial_number: string }>(
-      'select id, serial_number from safety.equipment order by id',
-    );
-    expect(rows.map(({ id }) => id)).toEqual(['e', 'f']);
-    expect(rows[0]?.serial_number).toBe(rows[1]?.serial_number);
-    const meta = await worker.query(
-      `select metafield_id as id, number_value::text as number, text_value is null as is_null from safety.equipment_metavalues where equipment_id = 'e' and metafield_id like 'm%' order by 1`,
-    );
-    expect(meta).toEqual([
-      { id: 'm1', number: null, is_null: false },
-      { id: 'm2', number: '7', is_null: true },
-      { id: 'm3', number: null, is_null: true },
-    ]);
-  });
-
   test('a cleaning for later settings removes protected values from rows, states, tombstones and data issues, and the next read changes no row', async () => {
     await start();
     putCanaries('CANARY first');
@@ -259,36 +238,6 @@ inProof(() => {
     await cleanAccount(contextOf(SETTINGS));
     expect(await found()).toEqual([]);
   });
-});
-
-test('a cleaning that is killed in its second page of records continues after the first page', async () => {
-  await start();
-  await runWith({ omit: [], pseudonymize: [] }, 'users');
-  await worker.query(`insert into safety.users (account_id, id, name, _raw, _run_id)
-    select 'default', id, '${CANARY} ' || id, jsonb_build_object('id', id, 'name', '${CANARY} ' || id), 1
-    from (select 'id' || i as id from generate_series(10001, 11200) i) u`);
-  await worker.query(`create function kill_writer() returns trigger language plpgsql as
-    $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$`);
-  await worker.query(`create trigger kill after update on safety.users for each row
-    when (new.id = 'id10800') execute function kill_writer()`);
-  await expect(cleanAccount(contextOf(SETTINGS))).rejects.toThrow();
-  const cleaned = `select count(*)::int as rows, min(position) as position, min(rows_seen)::int as seen,
-      min(rows_changed)::int as changed
-    from safety.users, (select * from safety_sync.privacy_cleanings where stream = 'users') c where name like 'pseudonym:%'`;
-  const [killed] = await worker.query<{ rows: number; position: string; seen: number }>(cleaned);
-  expect(killed).toMatchObject({
-    rows: 500,
-    seen: 500,
-    changed: 500,
-    position: expect.stringMatching(/^id10\d+$/) as string,
-  });
-  await worker.query('drop trigger kill on safety.users');
-  await cleanAccount(contextOf(SETTINGS));
-  expect(await found()).toEqual([]);
-  const [all] = await worker.query<{ rows: number }>('select count(*)::int as rows from safety.users');
-  expect(await worker.query(cleaned)).toEqual([
-    { rows: all?.rows, position: null, seen: all?.rows, changed: all?.rows },
-  ]);
 });
 
 test('if a column is no longer protected, reading its values again adds no state and no due_moved event, and days are counted again', async () => {
@@ -565,76 +514,6 @@ describe('a forgotten person', () => {
     for (const stream of ['resources', 'followups', 'equipments', 'training-employee-status'] as const)
       await runWith(KEY_ONLY, stream);
     expect(await rowVersions(worker)).toEqual(versions);
-  });
-
-  inProof(() => {
-    test('rows of a forgotten person keep their times, run and deletion, although their key changes', async () => {
-      await start(KEY_ONLY);
-      putPeople('first');
-      await sync();
-      worker.time.now += 20 * MINUTE_MS;
-      putPeople('second');
-      await sync('reconcile');
-      worker.time.now += 20 * MINUTE_MS;
-      worker.sandbox.store.employees.delete(ID);
-      worker.sandbox.store.recalculateTraining();
-      worker.sandbox.store.followups.delete('one');
-      await sync('reconcile');
-      const marks = (id: string) =>
-        worker.query(`select r.kind, r.valid_from::text, r.run, r.deleted::text, r.calculated::text from (
-        select 'status' as kind, _valid_from as valid_from, _run_id as run, _deleted_at as deleted, calculated_at as calculated
-          from safety.training_employee_status where user_id = '${id}'
-        union all select 'completion', _valid_from, training_id, null, null from safety.training_completions where user_id = '${id}'
-        union all select 'state', valid_from, null, valid_to, calculated_at from safety.training_employee_status_states where user_id = '${id}'
-        union all select 'follow-up', _valid_from, _run_id, _deleted_at, null from safety.followups where id = 'one'
-        union all select 'follow-up state', valid_from, null, valid_to, null from safety.followup_states where id = 'one'
-      ) r order by 1, 2, 3`);
-      const before = await marks(ID);
-      expect(before.filter(({ deleted }) => deleted !== null).map(({ kind }) => kind)).toEqual([
-        'follow-up',
-        'follow-up state',
-        'state',
-        'status',
-      ]);
-      const { pseudonym } = await forgetPerson(worker.context, ID);
-      expect(await marks(pseudonym)).toEqual(before);
-      expect(await findText(worker, [ID])).toEqual([]);
-    });
-  });
-
-  test('if two spellings of a user id had a row each with the same training, the forgotten person has one row', async () => {
-    await start(KEY_ONLY);
-    for (const id of [ID, `${ID} `]) {
-      const employee = SPECIMENS['training-employee-status'].build(id) as unknown as Employee;
-      const completion = { id: 1, date_number: 20_250_110, expiresOn: null, startsExpiringOn: null };
-      worker.sandbox.store.employees.put({
-        ...employee,
-        last_completed: [{ ...completion, is_required: true }],
-      });
-    }
-    worker.sandbox.store.recalculateTraining();
-    await sync();
-    const { pseudonym } = await forgetPerson(worker.context, ID);
-    const rows = `select user_id, c.training_id from safety.training_employee_status s
-      join safety.training_completions c using (account_id, user_id) where user_id like 'pseudonym:%'`;
-    expect(await worker.query(rows)).toEqual([{ user_id: pseudonym, training_id: '1' }]);
-    expect(await findText(worker, [ID])).toEqual([]);
-  });
-
-  test('a forgotten person without a row in users has a row in people, so that every person key has one', async () => {
-    await start(KEY_ONLY);
-    worker.sandbox.store.followups.put({
-      ...SPECIMENS.followups.build('one'),
-      updated_on: worker.serviceNow(),
-      m_assignee_id: 'of no name',
-    });
-    await sync();
-    const { pseudonym } = await forgetPerson(worker.context, 'of no name');
-    expect(await worker.query(`select id from safety.users where id = '${pseudonym}'`)).toEqual([]);
-    expect(
-      await worker.query('select name, is_trained_here, user_key from safety.people where is_forgotten'),
-    ).toEqual([{ name: pseudonym, is_trained_here: false, user_key: `default/${pseudonym}` }]);
-    expect(await findKeysWithoutPerson(worker)).toEqual([]);
   });
 
   test('namesakes of a forgotten person keep their names, and a reconcile restores removed ones', async () => {

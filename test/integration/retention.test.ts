@@ -151,26 +151,6 @@ test('retention removes exactly the rows that the source deleted long ago, with 
   expect(await worker.query(`select distinct repaired from safety_sync.runs where repaired > 0`)).toEqual([]);
 });
 
-test('a record that returns after retention removed its row is inserted with a new history', async () => {
-  await start({ deletedDays: 30 });
-  const followup = SPECIMENS.followups.build('back');
-  worker.sandbox.store.followups.put(followup);
-  await syncAll(['followups']);
-  worker.sandbox.store.followups.delete('back');
-  await syncAll(['followups']);
-  await worker.query(`update safety.followups set _deleted_at = ${OLD} where id = 'back'`);
-  await makeDue();
-  await syncAll(['followups']);
-  expect(await count(`safety.followups where id = 'back'`)).toBe(0);
-  worker.sandbox.store.followups.put(followup);
-  const result = await worker.run('followups', { kind: 'reconcile', force: true });
-  expect([result.counts.inserted, result.counts.updated]).toEqual([1, 0]);
-  expect(await count(`safety.followup_history where id = 'back'`)).toBe(1);
-  await expectWarehouseEqualsSource(worker, {
-    tables: ['followups', 'followup_messages', 'followup_attachments'],
-  });
-});
-
 test('retention keeps the newest run of each stream, kind and status at any age', async () => {
   await start({ runsDays: 10 });
   await syncAll();

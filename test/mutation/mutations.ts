@@ -39,7 +39,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     },
     {
       breaks: 'rows are committed before the ledger, the state and the counts that belong to them',
-      file: 'src/engine/loading/transaction.ts',
+      file: 'src/engine/loading/load.ts',
       search: 'await beforeCommit(counts, merged, time);',
       replace:
         'await session.commit({ isDurable: false });\n    await session.begin();\n    await beforeCommit(counts, merged, time);',
@@ -51,7 +51,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     },
     {
       breaks: 'a backfill commits only at its end',
-      file: 'src/engine/loading/transaction.ts',
+      file: 'src/engine/loading/load.ts',
       search: 'await session.commit({ isDurable: isLast });',
       replace: 'if (isLast) await session.commit({ isDurable: isLast });',
       tests: ['test/crash/killed-backfill.proof.ts', 'test/crash/backfill.test.ts'],
@@ -114,13 +114,6 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
         'test/integration/data-issues.test.ts > sends no request',
         'test/integration/data-issues.test.ts > close together',
       ],
-    },
-    {
-      breaks: 'one record that PostgreSQL refuses costs the whole batch',
-      file: 'src/engine/loading/merge.ts',
-      search: 'if (!isDataError(error)) throw error;\n    await tx.execute',
-      replace: 'if (isDataError(error)) throw error;\n    await tx.execute',
-      tests: ['test/integration/loader.test.ts > PostgreSQL itself cannot store'],
     },
   ],
   6: [

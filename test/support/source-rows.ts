@@ -18,18 +18,12 @@ function oldestFirst(items: WireObject[], field: string, oldestIs: 'first' | 'la
   return ordered.toSorted((a, b) => Number(times.get(a)) - Number(times.get(b)));
 }
 
-/** Each key once: the last entry wins, unless `rank` marks an earlier one as newer. */
-function distinct(
-  items: WireObject[],
-  key: (item: WireObject) => string | null,
-  rank: (item: WireObject) => string = () => '',
-): WireObject[] {
+/** Each key once: the last entry wins. */
+function distinct(items: WireObject[], key: (item: WireObject) => string | null): WireObject[] {
   const kept = new Map<string, WireObject>();
   for (const item of items) {
     const name = key(item);
-    if (name === null || name === '') continue;
-    const before = kept.get(name);
-    if (before === undefined || rank(item) >= rank(before)) kept.set(name, item);
+    if (name !== null && name !== '') kept.set(name, item);
   }
   return [...kept.values()];
 }
@@ -121,10 +115,8 @@ export function addEmployee(tables: ExpectedTables, record: WireObject): void {
     incomplete_training_ids: wire.listOf(record['incomplete_training_ids'], wire.integer),
     complete_training_ids: wire.listOf(record['complete_training_ids'], wire.integer),
   });
-  const completions = distinct(
-    wire.objectsOf(record['last_completed']),
-    (entry) => wire.integer(entry['id']),
-    (entry) => wire.day(entry['date_number']) ?? '',
+  const completions = distinct(wire.objectsOf(record['last_completed']), (entry) =>
+    wire.integer(entry['id']),
   );
   for (const entry of completions) {
     add(tables, 'training_completions', {

@@ -5,9 +5,6 @@ import type { Queryable } from '../database/connection.ts';
 import { dataIssues, type StreamKey } from './control-tables.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 
-/** The problem of a record that PostgreSQL refused begins with it. */
-export const REFUSED = 'PostgreSQL cannot store it';
-
 export type IssueRow = typeof dataIssues.$inferSelect;
 
 /** Open issues, which the loader needs to find records that have become valid. */

@@ -64,10 +64,6 @@ export function isCancelled(error: unknown): boolean {
   return ['57014', ABORTED].includes(databaseCode(error) ?? '');
 }
 
-/** A value that PostgreSQL cannot store, as opposed to a wrong statement or server. */
-export const isDataError = (error: unknown): boolean =>
-  /^(22|23|54)[0-9A-Z]{3}$/.test(databaseCode(error) ?? '');
-
 const ADVICE: Readonly<Record<string, string>> = {
   '57014':
     'Remove a time-out for this role or database (alter role … reset statement_timeout), or ask who cancelled the statement.',

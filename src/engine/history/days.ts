@@ -88,8 +88,8 @@ function spansOf(entity: string, inService: string): ToSpans {
 
 /**
  * A follow-up is open up to its due day, overdue up to the day before it was closed, then closed. Before its first state it was
- * open since it was raised, and its messages tell who had it: nobody is known before the first that handed it on. A closing time
- * after the beginning of the state comes from a device with a clock that is ahead.
+ * open since it was raised; if a message has handed it on by then, nobody is known who had it. A closing time after the beginning
+ * of the state comes from a device with a clock that is ahead.
  */
 function followupSpans(scope: Scope): SQL {
   const { account, today, isPast } = scope;
@@ -103,19 +103,16 @@ function followupSpans(scope: Scope): SQL {
   return sql`with known as (
       select s.*, s.created_at < s.valid_from and s.valid_from = min(s.valid_from) over (partition by s.id) as is_first
       from (${statesOf('followups', 'followup_states', columns, account)}) s
-    ), held as (
-      select k.*, k.assignee_id as holder_id, k.valid_from as held_from, 2 as step from known k
-      union all select k.*, k.assignee_id, k.created_at, 0 from known k where k.is_first
-      union all select k.*, m.reassignee_id, greatest(m.sent_at, k.created_at), 1 from known k
-        join safety.followup_messages m on m.account_id = ${account} and m.followup_id = k.id
-        where k.is_first and m.reassignee_id <> '' and m.sent_at < k.valid_from
     ), turns as (
-      select h.*, ${localDay('h.held_from', scope)} as from_on,
-        coalesce(${localDay('least(lead(h.held_from) over w, h.valid_to)', scope)}, 'infinity') as to_on,
-        case when h.step > 0 or lead(h.step) over w = 2 then h.holder_id end as assignee,
-        case when h.is_open then date 'infinity' when h.is_open is null then date '-infinity'
-          else ${localDay('least(h.resolved_at, h.valid_from)', scope)} end as closed_on
-      from held h window w as (partition by h.id order by h.held_from, h.step)
+      select k.is_open, k.due_on, k.form_id, h.assignee_id as assignee, ${localDay('h.from_at', scope)} as from_on,
+        coalesce(${localDay('h.to_at', scope)}, 'infinity') as to_on,
+        case when k.is_open then date 'infinity' when k.is_open is null then date '-infinity'
+          else ${localDay('least(k.resolved_at, k.valid_from)', scope)} end as closed_on
+      from known k cross join lateral (
+        select k.assignee_id, k.valid_from as from_at, k.valid_to as to_at
+        union all select case when not exists (select from safety.followup_messages m where m.account_id = ${account}
+          and m.followup_id = k.id and m.reassignee_id <> '' and m.sent_at < k.valid_from) then k.assignee_id end, k.created_at, k.valid_from
+        where k.is_first) h
     ), dated as materialized (
       select is_open, from_on, to_on, coalesce(assignee, '') as assignee, coalesce(form_id::text, '') as form,
         greatest(from_on, least(due_on + 1, closed_on, to_on)) as late_on, greatest(from_on, least(closed_on, to_on)) as done_on
@@ -243,8 +240,8 @@ export async function countDays(
 }
 
 /**
- * Counts keep no id that the privacy settings hide: the numbers of ids that become one are added. `toId` null: an omitted column,
- * which is empty in every row. Returns the number of changed ids.
+ * Counts keep no id that the privacy settings hide. `toId` null: an omitted column, whose numbers are those of all. Returns the
+ * number of changed ids.
  */
 export async function renameCounted(
   db: Queryable,
@@ -255,31 +252,16 @@ export async function renameCounted(
   const rows = await db.execute<{ countedBy: string; id: string }>(sql`
     select distinct counted_by as "countedBy", id from ${dayCounts} d where ${ofFollowups} and id <> ''`);
   const renamed = rows
-    .map(({ countedBy, id }) => ({ countedBy, id, next: toId(countedBy, id) ?? '' }))
+    .map(({ countedBy, id }) => ({ countedBy, id, next: toId(countedBy, id) }))
     .filter(({ id, next }) => next !== id);
-  if (renamed.length === 0) return 0;
   const texts = (column: 'countedBy' | 'id' | 'next') =>
     sql`${toArrayLiteral(renamed.map((one) => one[column]))}::text[]`;
   await db.execute(sql`
-    with renamed as materialized (
-      select * from unnest(${texts('countedBy')}, ${texts('id')}, ${texts('next')}) as r (counted_by, id, next)
-    ),
-    moved as (
-      delete from ${dayCounts} d using (table renamed union select counted_by, next, next from renamed) r
-      where ${ofFollowups} and d.counted_by = r.counted_by and d.id = r.id
-      returning d.counted_by, d.id, r.next, d.status, d.days, d.records
-    ),
-    deltas as (
-      select counted_by, next, status, p.day, p.records - lag(p.records, 1, 0) over (partition by counted_by, id, status order by p.day) as change
-      from moved cross join lateral unnest(days, records) as p (day, records)
-    ),
-    numbers as (
-      select counted_by, next, status, day, (sum(sum(change)) over (partition by counted_by, next, status order by day))::int as records
-      from deltas group by counted_by, next, status, day
-    )
+    with moved as (
+      delete from ${dayCounts} d using unnest(${texts('countedBy')}, ${texts('id')}, ${texts('next')}) as r (by, before, next)
+      where ${ofFollowups} and d.counted_by = r.by and d.id = r.before returning d.*, r.next)
     insert into ${dayCounts} (account_id, stream, counted_by, id, status, days, records, in_service)
-    select ${account}::text, 'followups', counted_by, next, status, array_agg(day order by day), array_agg(records order by day),
-      array_fill(0, array[count(*)::int])
-    from numbers group by counted_by, next, status`);
+    select account_id, stream, counted_by, next, status, days, records, in_service from moved where next is not null
+    on conflict do nothing`);
   return renamed.length;
 }

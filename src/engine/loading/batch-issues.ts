@@ -10,8 +10,7 @@ import type { ColumnShape } from '../database/table-shape.ts';
 import { typeName } from '../streams/columns.ts';
 import type { IssueKind, RecordIssue, StreamDefinition } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
-import { CopyChunks, toCopyLine } from './copy-records.ts';
-import { REST } from './issue-sql.ts';
+import { toCopyLine } from './copy-records.ts';
 import { type ParsedRecord, type ReadRecord, toUuid } from './record.ts';
 
 /** The columns of a stored issue that its record determines. */
@@ -46,11 +45,7 @@ const fingerprintOf = (
 const LONGEST_FIELD = 300;
 
 const shortField = (field: string): string =>
-  field.length <= LONGEST_FIELD
-    ? field
-    : `${Array.from(field)
-        .slice(0, LONGEST_FIELD - 1)
-        .join('')}…`;
+  field.length <= LONGEST_FIELD ? field : `${field.slice(0, LONGEST_FIELD - 1).toWellFormed()}…`;
 
 function toStagedIssue(issue: RecordIssue, { key, about, ord }: ReadRecord): StagedIssue {
   return {
@@ -98,8 +93,6 @@ export function buildRejection(
 
 /** Issues of one record that are listed. */
 const MOST_OF_A_RECORD = 100;
-/** Names of unknown fields that a batch keeps in memory: a service may use data as names. */
-const MOST_UNKNOWN_FIELDS = 1000;
 
 const toUnlisted = (issue: StagedIssue): StagedIssue => ({
   ...issue,
@@ -111,16 +104,23 @@ const toUnlisted = (issue: StagedIssue): StagedIssue => ({
 });
 
 export class BatchIssues {
-  readonly #text = new CopyChunks();
-  /** By name; the others by null. The first record of the batch that shows the field is its example. */
-  readonly #unknownFields = new Map<string | null, { readonly issue: StagedIssue; times: number }>();
+  #text = '';
+  /** By name. The first record of the batch that shows the field is its example. */
+  readonly #unknownFields = new Map<string, { readonly issue: StagedIssue; times: number }>();
   #ord = -1;
   #ofRecord = 0;
 
   /** All issues of a record are added before those of the next one. */
   add(issue: RecordIssue, read: ReadRecord): void {
     if (issue.kind === 'unknown_field') {
-      this.#addUnknownField(issue, read);
+      const known = this.#unknownFields.get(issue.field);
+      if (known !== undefined) known.times += 1;
+      // It is about the format, and stays when the row of its example is dropped.
+      else
+        this.#unknownFields.set(issue.field, {
+          issue: { ...toStagedIssue(issue, read), of_row: false },
+          times: 1,
+        });
       return;
     }
     if (this.#ord !== read.ord) this.#ofRecord = 0;
@@ -132,26 +132,13 @@ export class BatchIssues {
   }
 
   put(issue: StagedIssue): void {
-    this.#text.add(toCopyLine(ISSUE_STAGE_COLUMNS, { ...issue }));
+    this.#text += toCopyLine(ISSUE_STAGE_COLUMNS, { ...issue });
   }
 
-  #addUnknownField(issue: RecordIssue, read: ReadRecord): void {
-    const isListed = this.#unknownFields.size < MOST_UNKNOWN_FIELDS || this.#unknownFields.has(issue.field);
-    const name = isListed ? issue.field : null;
-    const known = this.#unknownFields.get(name);
-    if (known !== undefined) {
-      known.times += 1;
-      return;
-    }
-    const staged = toStagedIssue(issue, read);
-    this.#unknownFields.set(name, { issue: isListed ? staged : { ...staged, fingerprint: REST }, times: 1 });
-  }
-
-  /** All added issues. */
-  close(): readonly Buffer[] {
-    // Such an issue is about the format, and stays when the row of its example is refused or dropped.
-    for (const { issue, times } of this.#unknownFields.values()) this.put({ ...issue, of_row: false, times });
+  /** All added issues, in the format of COPY. */
+  close(): string {
+    for (const { issue, times } of this.#unknownFields.values()) this.put({ ...issue, times });
     this.#unknownFields.clear();
-    return this.#text.close();
+    return this.#text;
   }
 }

@@ -9,8 +9,6 @@ import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts'
 import { ignoreRejection } from '../../shared/errors.ts';
 import { isPseudonym } from '../../shared/pseudonym.ts';
 import { userColumns } from '../streams/stored-columns.ts';
-import { REFUSED } from '../control-tables/issues.ts';
-import { databaseMessage } from '../database/database-error.ts';
 import { BatchIssues, buildRejection } from './batch-issues.ts';
 import { createComparison } from './compare.ts';
 import { type CopyText, createRecordCopies } from './copy-records.ts';
@@ -23,7 +21,7 @@ import {
   type PreparedRecord,
   type ReadRecord,
 } from './record.ts';
-import { dropIssuesOf, markSeen, writeIssues } from './staging.ts';
+import { markSeen, writeIssues } from './staging.ts';
 
 /** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
 const RECORDS_OF_A_TURN = 10;
@@ -50,8 +48,8 @@ export interface Prepared extends BatchResult {
 
 /** A batch that was stored in a transaction, for its commit. */
 export interface Stored extends BatchResult {
-  /** The records in the staging tables. */
-  readonly staged: readonly ReadRecord[];
+  /** Keys of the records in the staging tables. */
+  readonly stagedKeys: readonly string[];
   readonly hasIssues: boolean;
 }
 
@@ -61,10 +59,6 @@ interface News {
   /** No row has its key. */
   readonly isNew: boolean;
 }
-
-export type Batches = ReturnType<typeof createBatches>;
-
-export const keysOf = (records: readonly ReadRecord[]): string[] => records.flatMap(({ key }) => key ?? []);
 
 /** Adds the user ids in the value of a column, without pseudonyms: they cannot be looked up. */
 function addUserIds(value: unknown, into: Set<string>): void {
@@ -91,26 +85,13 @@ export function createBatches(options: LoadOptions) {
   async function findNews(
     records: readonly KeyedRecord[],
   ): Promise<{ news: News[]; resolvedKeys: string[] }> {
-    const statuses = await compare.byChecksum(records);
-    // What is kept of a person does not show whether a field was dropped.
-    const inOtherBytes = records.filter(
-      (_, at) => statuses[at] === 'other_bytes' && stream.personal === undefined,
-    );
-    const stored = await compare.byContent(
-      inOtherBytes.map((read) => ({
-        key: read.key,
-        text: parseRecord(stream, read).text,
-        equipmentTypeId: read.about.equipmentTypeId ?? null,
-      })),
-    );
+    const statuses = await compare(records);
     const news: News[] = [];
     const resolvedKeys: string[] = [];
     for (const [at, read] of records.entries()) {
-      const hash = stored.get(read.key);
       // If another copy of the record is staged, the merge needs both to keep the newer one.
-      const isUnchanged = (hash !== undefined || statuses[at] === 'unchanged') && !staged.has(read.key);
-      if (!isUnchanged || fullCompare) {
-        news.push({ read: hash === undefined ? read : { ...read, hash }, isNew: statuses[at] === 'added' });
+      if (statuses[at] !== 'unchanged' || staged.has(read.key) || fullCompare) {
+        news.push({ read, isNew: statuses[at] === 'added' });
       } else if (openIssues.keys.has(read.key)) resolvedKeys.push(read.key);
     }
     return { news, resolvedKeys };
@@ -130,8 +111,8 @@ export function createBatches(options: LoadOptions) {
       }
       (mayCopy && isNew ? added : changed).push(made);
     }
-    copies.render(added, into.added);
-    copies.render(changed, into.changed);
+    copies.addNew(added, into.added);
+    copies.addChanged(changed, into.changed);
   }
 
   /** Reads the warehouse, and writes nothing. */
@@ -151,9 +132,9 @@ export function createBatches(options: LoadOptions) {
     for (const read of storable) if (differing.has(read.key)) news.push({ read, isNew: false });
     const mayCopy = news.length > 0 && (await copies.mayCopyIntoTables());
     const batch: Prepared = {
-      seen: tracksSeen ? [...new Set(keysOf(records))] : [],
-      added: copies.begin('tables'),
-      changed: copies.begin('stages'),
+      seen: tracksSeen ? [...new Set(records.flatMap(({ key }) => key ?? []))] : [],
+      added: copies.begin(),
+      changed: copies.begin(),
       issues: new BatchIssues(),
       userIds: new Set(),
       counts: {
@@ -182,34 +163,22 @@ export function createBatches(options: LoadOptions) {
   async function store(batch: Prepared): Promise<Stored> {
     const { seen, added, changed, issues, ...result } = batch;
     const marked = tracksSeen ? ignoreRejection(markSeen(connection, seen)) : undefined;
-    const isTaken = await copies.send(added, changed);
-    const inStages = isTaken ? changed.records : [...added.records, ...changed.records];
+    await copies.send(added, changed);
     await marked;
     const lines = issues.close();
     await writeIssues(connection, lines);
-    for (const key of keysOf(inStages)) staged.add(key);
+    for (const key of changed.keys) staged.add(key);
     return {
       ...result,
-      counts: { ...result.counts, inserted: isTaken ? added.records.length : 0 },
-      staged: inStages,
-      hasIssues: lines.length > 0,
+      counts: { ...result.counts, inserted: added.keys.length },
+      stagedKeys: changed.keys,
+      hasIssues: lines !== '',
     };
-  }
-
-  /** Stages an issue with the record that PostgreSQL does not store. */
-  async function refuse(record: ReadRecord, error: unknown): Promise<void> {
-    await dropIssuesOf(connection, record.ord);
-    const rejection = new BatchIssues();
-    const problem = `${REFUSED}: ${databaseMessage(error)}`;
-    rejection.put(buildRejection(stream, record, { ...parseRecord(stream, record), problem }));
-    await writeIssues(connection, rejection.close());
   }
 
   return {
     prepare,
     store,
-    stage: copies.stage,
-    refuse,
     /** The transaction has ended. */
     forgetStaged: () => staged.clear(),
   };

@@ -1,33 +1,21 @@
 /** Compares records with the rows in the warehouse. */
-import { type SQL, sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { isGoneText, keyColumn, partitionOf, target } from '../database/sql-names.ts';
+import { isGoneText } from '../database/sql-names.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 
-/**
- * `unchanged`: the stored row has the same checksum. `added`: no row has this key. `changed`: the row was stored with another
- * `normalizerVersion`, is gone or lost its checksum. `other_bytes`: the record was received in other bytes, and may
- * still equal the stored one.
- */
-type ChangeStatus = 'unchanged' | 'changed' | 'other_bytes' | 'added';
+/** `added`: no row has this key. `changed`: the stored row has another checksum, or is gone. */
+type ChangeStatus = 'unchanged' | 'changed' | 'added';
 
 /** The digits in the result of `checksums` are positions in this list. */
-const CHANGE_STATUSES: readonly ChangeStatus[] = ['unchanged', 'changed', 'other_bytes', 'added'];
-
-interface ParsedRow {
-  readonly key: string;
-  readonly text: string;
-  /** The equipment type of the response, because the row depends on it too. */
-  readonly equipmentTypeId: string | null;
-}
+const CHANGE_STATUSES: readonly ChangeStatus[] = ['unchanged', 'changed', 'added'];
 
 /** Keys of a first load in memory: some 6 MB. */
 const MOST_KEYS = 60_000;
 
 export function createComparison(
   { connection }: Pick<StreamSession, 'connection'>,
-  { parent, stream }: StreamShape,
+  { parent }: StreamShape,
   accountId: string,
 ) {
   const table = `"${parent.schema}"."${parent.name}"`;
@@ -36,9 +24,8 @@ export function createComparison(
   // a row for each record would cost more than its lookup.
   const checksums = `with k as materialized (
       select key, hash, ord from unnest($2::text[], $3::uuid[]) with ordinality as u (key, hash, ord))
-    select string_agg(coalesce(status, '3'), '' order by ord) as digits from (
-      select k.ord, (select case when ${isGoneText(parent)} then '1' when t._hash = k.hash then '0'
-          when left(t._hash::text, 2) = left(k.hash::text, 2) then '2' else '1' end
+    select string_agg(coalesce(status, '2'), '' order by ord) as digits from (
+      select k.ord, (select case when ${isGoneText(parent)} then '1' when t._hash = k.hash then '0' else '1' end
         from ${table} t where t.account_id = $1 and t.${key} = k.key) as status
       from k) p`;
   let hadRows: Promise<boolean> | undefined;
@@ -57,36 +44,18 @@ export function createComparison(
     return added !== null;
   }
 
-  return {
-    /** One statement, for records with different keys. */
-    async byChecksum(
-      records: readonly { readonly key: string; readonly hash: string }[],
-    ): Promise<ChangeStatus[]> {
-      if (records.length === 0) return [];
-      if (await areFirst(records.map((record) => record.key))) return records.map(() => 'added');
-      const [row] = await connection.query<{ digits: string | null }>(checksums, [
-        accountId,
-        toArrayLiteral(records.map((record) => record.key)),
-        // Digits need no quotes.
-        `{${records.map((record) => record.hash).join(',')}}`,
-      ]);
-      return Array.from(row?.digits ?? '', (digit) => CHANGE_STATUSES[Number(digit)] ?? 'changed');
-    },
-    /**
-     * Returns the records in other bytes with a content equal to the stored one, with the stored checksum. The order of
-     * fields, white space and the notation of numbers make no difference, because jsonb keeps none of them.
-     */
-    async byContent(records: readonly ParsedRow[]): Promise<ReadonlyMap<string, string>> {
-      if (records.length === 0) return new Map();
-      const column = (name: keyof ParsedRow): SQL =>
-        sql`${toArrayLiteral(records.map((record) => record[name]))}::text[]`;
-      const { partition, join } = partitionOf(stream);
-      const rows = await connection.db.execute<{ key: string; hash: string }>(sql`
-        select u.key, t._hash::text as hash
-        from unnest(${column('key')}, ${column('text')}, ${column('equipmentTypeId')}) as u (key, raw, requested)
-        join ${target(parent)} t on t.account_id = ${accountId} and t.${keyColumn(parent)} = u.key
-        ${join} where t._raw = u.raw::jsonb and u.requested is not distinct from ${partition}`);
-      return new Map(rows.map((row) => [row.key, row.hash]));
-    },
+  /** One statement, for records with different keys. */
+  return async (
+    records: readonly { readonly key: string; readonly hash: string }[],
+  ): Promise<ChangeStatus[]> => {
+    if (records.length === 0) return [];
+    if (await areFirst(records.map((record) => record.key))) return records.map(() => 'added');
+    const [row] = await connection.query<{ digits: string | null }>(checksums, [
+      accountId,
+      toArrayLiteral(records.map((record) => record.key)),
+      // Digits need no quotes.
+      `{${records.map((record) => record.hash).join(',')}}`,
+    ]);
+    return Array.from(row?.digits ?? '', (digit) => CHANGE_STATUSES[Number(digit)] ?? 'changed');
   };
 }

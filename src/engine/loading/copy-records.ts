@@ -5,12 +5,11 @@
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { RunKey } from '../control-tables/control-tables.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
-import { isDataError } from '../database/database-error.ts';
 import type { ColumnShape, StreamShape, TableShape } from '../database/table-shape.ts';
 import { ignoreRejection } from '../../shared/errors.ts';
 import type { Row } from '../streams/stream.ts';
-import { createCopySettings } from './copy-settings.ts';
-import { normalize, parseRecord, type PreparedRecord, RawJson, type ReadRecord } from './record.ts';
+import { type CopySettings, KEEP_PLANS, readCopySettings } from './copy-settings.ts';
+import { type PreparedRecord, RawJson } from './record.ts';
 
 const NEEDS_ESCAPE = /[\\\n\r\t]/;
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
@@ -51,42 +50,11 @@ export function toCopyLine(columns: readonly ColumnShape[], row: Row, prefix = '
   return `${line}\n`;
 }
 
-/** Bytes of a chunk that is worth a write to the socket. */
-const CHUNK_BYTES = 64 * 1024;
-/** Maximum number of UTF-8 bytes for a UTF-16 code unit. */
-const MOST_BYTES_OF_A_UNIT = 3;
-
-/** The text of one COPY, encoded into large chunks, because each chunk costs a write to the socket. */
-export class CopyChunks {
-  private readonly full: Buffer[] = [];
-  private open: Buffer | undefined;
-  private used = 0;
-
-  add(text: string): void {
-    const most = text.length * MOST_BYTES_OF_A_UNIT;
-    if (this.used + most > CHUNK_BYTES) this.close();
-    if (most > CHUNK_BYTES) this.full.push(Buffer.from(text));
-    else this.used += (this.open ??= Buffer.allocUnsafeSlow(CHUNK_BYTES)).write(text, this.used);
-  }
-
-  /** The chunks of everything that was added. */
-  close(): readonly Buffer[] {
-    if (this.open !== undefined) this.full.push(this.open.subarray(0, this.used));
-    this.open = undefined;
-    this.used = 0;
-    return this.full;
-  }
-}
-
-/** The destination of rows: the tables for new records, the staging tables for changed ones. */
-type CopyTarget = 'tables' | 'stages';
-
 /** Rows of records in the format of COPY. */
 export interface CopyText {
-  readonly destination: CopyTarget;
-  readonly records: ReadRecord[];
+  readonly keys: string[];
   /** One for each table, parents first. */
-  readonly chunks: readonly CopyChunks[];
+  readonly texts: string[];
 }
 
 /** PostgreSQL reads it as the transaction's time. */
@@ -133,117 +101,70 @@ const toStage = (shape: TableShape): TableCopy => ({
   prefixOf: ({ read }) => `${read.ord}\t`,
 });
 
-/** The lines of records in one table. */
-function copyLines(
-  { columns, prefixOf }: TableCopy,
-  records: readonly PreparedRecord[],
-  position: number,
-): string {
-  let lines = '';
-  for (const record of records) {
-    const prefix = prefixOf(record);
-    for (const row of record.rows[position] ?? []) lines += toCopyLine(columns, row, prefix);
-  }
-  return lines;
-}
-
 export function createRecordCopies(session: StreamSession, shape: StreamShape, scope: RunKey) {
   const { connection } = session;
-  const tables = [shape.parent, ...shape.children];
-  const copies: Readonly<Record<CopyTarget, readonly TableCopy[]>> = {
-    tables: tables.map((table) => toTarget(table, { ...scope, isParent: table === shape.parent })),
-    stages: tables.map(toStage),
-  };
-  const withCopySettings = createCopySettings(connection, shape);
-  const since = shape.parent.history?.since ?? undefined;
+  const { parent, children } = shape;
+  const tables = [parent, ...children];
+  const intoTables = tables.map((table) => toTarget(table, { ...scope, isParent: table === parent }));
+  const intoStages = tables.map(toStage);
+  const since = parent.history?.since ?? undefined;
   const dated = tables.flatMap((table, position) => (hasSince(table) ? [position] : []));
+  let settings: Promise<CopySettings | null> | undefined;
+  const readSettings = () => (settings ??= readCopySettings(connection, shape));
 
-  const begin = (destination: CopyTarget): CopyText => ({
-    destination,
-    records: [],
-    chunks: tables.map(() => new CopyChunks()),
-  });
-
-  /** Adds the rows of records. */
-  function render(records: readonly PreparedRecord[], into: CopyText): void {
-    for (const { read, parent, rows } of records) {
-      into.records.push(read);
-      if (into.destination === 'stages' || since === undefined) continue;
-      const time = parent[since] as string | null;
-      // The clock of the source may be ahead.
-      const began = { _valid_from: time === null || Date.parse(time) > Date.now() ? NOW : time };
-      for (const position of dated) for (const row of rows[position] ?? []) Object.assign(row, began);
-    }
-    for (const [position, table] of copies[into.destination].entries())
-      into.chunks[position]?.add(copyLines(table, records, position));
-  }
-
-  async function copy({ destination, chunks }: CopyText): Promise<void> {
-    for (const [position, { statement }] of copies[destination].entries()) {
-      const ofTable = chunks[position]?.close() ?? [];
-      if (ofTable.length > 0) await connection.copy(statement, ofTable);
+  function render(
+    copies: readonly TableCopy[],
+    records: readonly PreparedRecord[],
+    { keys, texts }: CopyText,
+  ): void {
+    for (const record of records) {
+      if (record.read.key !== null) keys.push(record.read.key);
+      for (const [position, { columns, prefixOf }] of copies.entries()) {
+        const prefix = prefixOf(record);
+        for (const row of record.rows[position] ?? []) texts[position] += toCopyLine(columns, row, prefix);
+      }
     }
   }
 
-  /** False: PostgreSQL refuses one of the records for its data. */
-  async function copyIntoTables(text: CopyText): Promise<boolean> {
-    try {
-      // The savepoint is sent before the first COPY, which does not wait for the response, because all later statements
-      // would fail too.
-      await Promise.all([connection.query('savepoint batch'), withCopySettings(() => copy(text))]);
-      void ignoreRejection(connection.query('release savepoint batch'));
-      return true;
-    } catch (error) {
-      if (!isDataError(error)) throw error;
-      await connection.query('rollback to savepoint batch');
-      return false;
+  async function copy(copies: readonly TableCopy[], { texts }: CopyText): Promise<void> {
+    for (const [position, { statement }] of copies.entries()) {
+      const text = texts[position] ?? '';
+      if (text !== '') await connection.copy(statement, [Buffer.from(text)]);
     }
   }
 
-  async function stage(records: readonly ReadRecord[]): Promise<void> {
-    const text = begin('stages');
-    render(
-      records.map((read) => normalize(shape.stream, read, parseRecord(shape.stream, read))),
-      text,
-    );
-    await copy(text);
-  }
-
-  let hasPolicies: Promise<boolean> | undefined;
-  async function readPolicies(): Promise<boolean> {
-    const [row] = await connection.query<{ active: boolean }>('select row_security_active($1) as active', [
-      `"${shape.parent.schema}"."${shape.parent.name}"`,
-    ]);
-    return row?.active === true;
-  }
-
-  /** The rows have the time of the clock: after it was set back, readers of changes would miss them. */
-  async function correctTime({ records }: CopyText): Promise<void> {
+  async function copyIntoTables(text: CopyText): Promise<void> {
+    const { before, after } = (await readSettings()) ?? KEEP_PLANS;
+    // The settings are sent before the first COPY, which does not wait for the response.
+    await Promise.all([connection.query(before), copy(intoTables, text)]);
+    // Not awaited, and its failure is ignored, because every statement after it would fail too.
+    void ignoreRejection(connection.query(after));
     const { now, syncedAt } = session.transactionTime ?? {};
-    if (syncedAt === now || records.length === 0) return;
+    if (syncedAt === now) return;
+    // The rows have the time of the clock: after it was set back, readers of changes would miss them.
     await connection.query(
-      `update "${shape.parent.schema}"."${shape.parent.name}" set _synced_at = $3::timestamptz
-        where account_id = $1 and "${shape.parent.key[0]}" = any($2::text[])`,
-      [scope.accountId, toArrayLiteral(records.map(({ key }) => key)), syncedAt],
+      `update "${parent.schema}"."${parent.name}" set _synced_at = $3::timestamptz
+        where account_id = $1 and "${parent.key[0]}" = any($2::text[])`,
+      [scope.accountId, toArrayLiteral(text.keys), syncedAt],
     );
   }
 
   return {
-    /**
-     * True if rows of new records may be copied directly into the tables: PostgreSQL refuses COPY where row-level security
-     * is active.
-     */
-    mayCopyIntoTables: async () => !(await (hasPolicies ??= readPolicies())),
-    begin,
-    render,
-    stage,
-    /** False: PostgreSQL does not take the added records into the tables, so they are staged, too. */
-    async send(added: CopyText, changed: CopyText): Promise<boolean> {
-      const isTaken = added.records.length === 0 || (await copyIntoTables(added));
-      await copy(changed);
-      if (!isTaken) await stage(added.records);
-      else await correctTime(added);
-      return isTaken;
+    mayCopyIntoTables: async () => (await readSettings()) !== null,
+    begin: (): CopyText => ({ keys: [], texts: tables.map(() => '') }),
+    addNew(records: readonly PreparedRecord[], into: CopyText): void {
+      for (const { parent: row, rows } of since === undefined ? [] : records) {
+        const time = row[since ?? ''] as string | null;
+        // The clock of the source may be ahead.
+        const began = { _valid_from: time === null || Date.parse(time) > Date.now() ? NOW : time };
+        for (const position of dated) for (const one of rows[position] ?? []) Object.assign(one, began);
+      }
+      render(intoTables, records, into);
+    },
+    addChanged: (records: readonly PreparedRecord[], into: CopyText) => render(intoStages, records, into),
+    async send(added: CopyText, changed: CopyText): Promise<void> {
+      if (added.keys.length > 0) await copyIntoTables(added);
+      await copy(intoStages, changed);
     },
   };
 }

@@ -6,7 +6,6 @@ import {
   keyColumn,
   stage,
   syncedAtOf,
-  taken,
   target,
   type TransactionTime,
   type WriteTime,
@@ -26,15 +25,15 @@ const openIssues = ({ accountId, stream }: StreamKey): SQL =>
 const notStaged = (scope: TransactionTime): SQL => sql`d.last_seen_at <> ${instantOf(scope)}`;
 
 /** Deletes issues of copies that the merge does not store: older ones, or such that a staged copy replaces. */
-export function dropReplaced(parent: TableShape, older: readonly number[]): SQL {
-  return sql`delete from pg_temp.stage_issues i where i.of_row and (i.ord = any (${toArrayLiteral(older)}::bigint[])
+export function dropReplaced(parent: TableShape, older: readonly { readonly ord: number }[]): SQL {
+  return sql`delete from pg_temp.stage_issues i where i.of_row and (i.ord = any (${toArrayLiteral(older.map(({ ord }) => ord))}::bigint[])
     or exists (select from ${stage(parent)} p where p.${keyColumn(parent)} = i.record_id and p.ord <> i.ord))`;
 }
 
-/** Open issues of a stream that are listed, and resolved ones that are kept. */
+/** Open issues of a stream that are listed. */
 const MOST_ISSUES = 1000;
 /** Identifies the issue that counts those beyond the bound. */
-export const REST = 'rest';
+const REST = 'rest';
 
 /**
  * Opens new issues, counts repeated ones, and opens returning ones again. Those beyond the bound are counted by one issue.
@@ -47,7 +46,7 @@ export function recordIssues(scope: IssueWrites): SQL {
     ), known as materialized (
       select d.fingerprint as known from safety_sync.data_issues d where ${openIssues(scope)}
     ), listed as (
-      select *, fingerprint <> ${REST} and (known is not null or (select count(*) from known)
+      select *, (known is not null or (select count(*) from known)
         + row_number() over (partition by known is null order by ord, fingerprint) <= ${MOST_ISSUES}::int) as is_listed
       from met left join known on known = fingerprint
     )
@@ -68,14 +67,6 @@ const inCoverage = ({ partitions }: Coverage): SQL =>
   partitions === null
     ? sql`true`
     : sql`(d.context->>'equipmentTypeId' = any(${toArrayLiteral(partitions)}::text[])) is not false`;
-
-/** Keys of rejected records that a complete read did not show. A set operation, because no plan turns it into a loop. */
-export function readVanishedRejections(covered: Coverage, scope: IssueWrites): SQL {
-  return sql`select d.record_id as key from safety_sync.data_issues d
-    where ${openIssues(scope)} and d.kind = 'record_rejected' and d.record_id is not null and d.field is null
-      and ${inCoverage(covered)} and ${notStaged(scope)}
-    except select s.key from ${taken('stage_seen', ['key'])} s`;
-}
 
 /** An unknown field that is stored: `resolveUnknownFields` closes its issue. */
 const IN_RAW = sql`(d.kind = 'unknown_field' and coalesce(d.context, '{}') ? 'name')`;
@@ -107,9 +98,9 @@ interface Resolutions {
   readonly fullCompare: boolean;
   /** Records that the source no longer has. */
   readonly deletedKeys: readonly string[];
-  /** Rejected records that were now received as they are stored, or that a complete read did not show. */
+  /** Rejected records that were now received as they are stored. */
   readonly resolvedKeys: readonly string[];
-  /** The coverage of a complete read, which shows all records without a key. */
+  /** The coverage of a complete read, which shows all rejected records again. */
   readonly covered: Coverage | null;
 }
 
@@ -124,19 +115,11 @@ export function resolveIssues(parent: TableShape, scope: IssueWrites & WriteTime
   const wasComplete =
     covered === null
       ? sql`false`
-      : sql`${inCoverage(covered)} and ${fullCompare ? sql`true` : sql`d.record_id is null and d.kind = 'record_rejected'`} and d.last_seen_at < (
+      : sql`${inCoverage(covered)} and ${fullCompare ? sql`true` : sql`d.kind = 'record_rejected' and (d.record_id is null or d.field is null)`} and d.last_seen_at < (
           select r.started_at from safety_sync.runs r where r.account_id = ${accountId} and r.run_id = ${runId}::bigint)`;
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and not ${IN_RAW} and (d.record_id = ${oneOf(scope.deletedKeys)} or ${notStaged(scope)} and (${wasComplete}
       or d.kind = 'record_rejected' and d.field is null and d.record_id = ${oneOf(scope.resolvedKeys)}
       or d.record_id is not null and (select t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(scope)}
         from ${target(parent)} t where t.account_id = ${accountId} and t.${keyColumn(parent)} = d.record_id)))`;
-}
-
-/** Keeps the newest resolved issues of a stream. */
-export function deleteResolved({ accountId, stream }: StreamKey): SQL {
-  const resolved = sql`account_id = ${accountId} and stream = ${stream} and resolved_at is not null`;
-  return sql`delete from safety_sync.data_issues where ${resolved} and (resolved_at, fingerprint) < (
-    select resolved_at, fingerprint from safety_sync.data_issues where ${resolved}
-    order by resolved_at desc, fingerprint desc offset ${MOST_ISSUES - 1}::int limit 1)`;
 }

@@ -2,18 +2,22 @@
  * Takes received records and stores those that differ from the warehouse: compare, normalize, COPY; merge on commit.
  *
  * A batch is open while it takes records. A full batch is prepared and then stored, in the order of the batches. Some
- * batches are prepared while another one is stored or committed.
+ * batches are prepared while another one is stored or committed. The transaction is begun by the first batch, and ended by the
+ * merge of its stored batches.
  */
-import { countAttributes, type RecordCounts } from '../control-tables/record-counts.ts';
+import { addCounts, countAttributes, noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
+import { recordUsers } from '../control-tables/user-lookups.ts';
+import type { WriteTime } from '../database/sql-names.ts';
 import { ignoreRejection } from '../../shared/errors.ts';
 import type { Received } from '../../shared/received.ts';
 import { withSpan } from '../../shared/with-span.ts';
 import type { Coverage, ReadContext } from '../streams/stream.ts';
-import { createBatches, type Prepared } from './batch.ts';
+import { createBatches, type Prepared, type Stored } from './batch.ts';
 import type { LoadOptions } from './load-options.ts';
+import { type Merged, merge } from './merge.ts';
+import { countLive } from './merge-sql.ts';
 import { toReadRecord, type ReadRecord } from './record.ts';
-import { countStored, findVanished, openStaging } from './staging.ts';
-import { type CommitOptions, createTransaction } from './transaction.ts';
+import { clearStaging, countStored, findVanished, openStaging } from './staging.ts';
 
 /** Enough to make a round trip and a COPY cheap, few enough to stay small in memory. */
 export const BATCH_RECORDS = 2500;
@@ -24,15 +28,24 @@ const BATCH_BYTES = 4 * 1024 * 1024;
  */
 const MOST_AHEAD = 2;
 
+interface CommitOptions {
+  /** The coverage of a complete read; with null no rows are deleted. */
+  readonly covered: Coverage | null;
+  /** False: the commit as a whole may be lost when PostgreSQL itself crashes. */
+  readonly isLast: boolean;
+  /** Runs in the same transaction, with the run's counts up to and including this commit, and the transaction's time. */
+  readonly beforeCommit: (counts: Readonly<RecordCounts>, merged: Merged, time: WriteTime) => Promise<void>;
+}
+
 export type Load = Awaited<ReturnType<typeof createLoad>>;
 
 export async function createLoad(options: LoadOptions) {
   const { session, shape, accountId, protection } = options;
   const { stream } = shape;
+  const { db } = session.connection;
   const spanAttributes = { 'safety_sync.account': accountId, 'safety_sync.stream': stream.name };
   const batches = createBatches(options);
-  const transaction = createTransaction(options, batches);
-  await openStaging(session.connection.db, shape);
+  await openStaging(db, shape);
 
   let nextOrd = 1;
   /** The open batch. */
@@ -50,6 +63,11 @@ export async function createLoad(options: LoadOptions) {
   let uncommitted = 0;
   /** Records without a usable key. */
   let keyless = 0;
+  const committed = noCounts();
+  /** The batches of the open transaction. */
+  let stored: Stored[] = [];
+  let hasIssues = options.openIssues.areAny;
+  let liveBefore: number | undefined;
 
   /** Resolves when this work and all earlier work is complete. */
   function enqueue(work: () => Promise<void>): Promise<void> {
@@ -70,13 +88,47 @@ export async function createLoad(options: LoadOptions) {
     if (ahead.length > MOST_AHEAD) await ahead.shift();
   }
 
+  /** Begins the transaction unless it is open. */
+  const begin = async (): Promise<WriteTime> => session.transactionTime ?? (await session.begin());
+
   async function storeBatch(records: readonly ReadRecord[], preparing: Promise<Prepared>): Promise<void> {
-    const begun = ignoreRejection(transaction.beginRows());
-    // Preparing fails while the transaction is in an error state: then it is repeated. A second failure is thrown.
-    const prepared = await preparing.catch(() => batches.prepare(records));
-    await begun;
-    transaction.add(await batches.store(prepared));
+    await begin();
+    // Live rows are counted before the first change of the run, because later nothing shows which are new.
+    if (shape.parent.deletedColumn !== null && liveBefore === undefined) {
+      const [row] = await db.execute<{ count: number }>(countLive(shape.parent, accountId));
+      liveBefore = row?.count ?? 0;
+    }
+    stored.push(await batches.store(await preparing));
     for (const { key } of records) keysAhead.delete(key ?? '');
+  }
+
+  async function storeCommit({ covered, isLast, beforeCommit }: CommitOptions): Promise<void> {
+    const time = await begin();
+    const counts = { ...committed };
+    for (const one of stored) addCounts(counts, one.counts);
+    const hasStagedIssues = stored.some((one) => one.hasIssues);
+    hasIssues ||= hasStagedIssues;
+    const stagedKeys = stored.flatMap((one) => one.stagedKeys);
+    const merged = await merge(db, shape, {
+      ...options,
+      ...time,
+      covered,
+      keyless,
+      hasIssues,
+      resolvedKeys: [...new Set(stored.flatMap((one) => one.resolvedKeys))],
+      stagedKeys,
+      liveBefore: liveBefore ?? 0,
+      deletedBefore: committed.deleted,
+    });
+    addCounts(counts, merged.counts);
+    await beforeCommit(counts, merged, time);
+    if (!isLast && (stagedKeys.length > 0 || hasStagedIssues)) await clearStaging(db, shape);
+    // This step is last, because streams of one account wait for each other here until they have committed.
+    await recordUsers(db, [...new Set(stored.flatMap(({ userIds }) => [...userIds]))], accountId);
+    await session.commit({ isDurable: isLast });
+    Object.assign(committed, counts);
+    stored = [];
+    batches.forgetStaged();
   }
 
   /** Stores everything that was added. */
@@ -92,9 +144,8 @@ export async function createLoad(options: LoadOptions) {
     uncommitted = 0;
     committing = enqueue(() =>
       withSpan('store', spanAttributes, async (span) => {
-        await transaction.commit(commit, keyless);
-        batches.forgetStaged();
-        span.setAttributes(countAttributes(transaction.committed));
+        await storeCommit(commit);
+        span.setAttributes(countAttributes(committed));
       }),
     );
   }
@@ -120,19 +171,17 @@ export async function createLoad(options: LoadOptions) {
         if (open.length >= BATCH_RECORDS || openBytes >= BATCH_BYTES) await closeBatch();
       }
     },
-    /** Begins the transaction unless it is open. */
-    begin: transaction.begin,
+    begin,
     /** Keys of the live rows in the coverage that were not added. */
     async findVanished(covered: Coverage): Promise<Set<string>> {
       await drain();
-      return await findVanished(session.connection.db, shape, { covered, accountId });
+      return await findVanished(db, shape, { covered, accountId });
     },
     /** Whether each of these keys has a live row. null: a record without a usable key, which never has one. */
     async areStored(keys: readonly (string | null)[]): Promise<boolean> {
       await drain();
       return (
-        !keys.includes(null) &&
-        (await countStored(session.connection.db, shape, { keys, accountId })) === new Set(keys).size
+        !keys.includes(null) && (await countStored(db, shape, { keys, accountId })) === new Set(keys).size
       );
     },
     /** Records that were added since the last commit was requested. */
@@ -144,14 +193,14 @@ export async function createLoad(options: LoadOptions) {
     async commit(commit: CommitOptions): Promise<RecordCounts> {
       await beginCommit(commit);
       await committing;
-      return { ...transaction.committed };
+      return { ...committed };
     },
     /** Counts of all commits. */
-    committed: transaction.committed,
+    committed: committed as Readonly<RecordCounts>,
     /** Rolls back uncommitted records. Resolves when no work is being sent to the database, also after a failure. */
     async abort(): Promise<void> {
       await Promise.allSettled([queue]);
-      await transaction.abort();
+      await session.rollback();
     },
   };
 }

@@ -49,6 +49,27 @@ export function dropOlderCopies(
       and (${changed('b')}, b.ord) > (${changed('a')}, a.ord) ${olderThanStored}) returning ord::float8`;
 }
 
+/**
+ * Copies in other bytes get the checksum of their row if the content is the same: the order of fields, white space and the
+ * notation of numbers make no difference, because jsonb keeps none of them. Not those that another version of the program
+ * stored, or whose row takes a value from the request.
+ */
+export function takeStoredHashes({ stream, parent, children }: StreamShape, accountId: string): SQL {
+  const { partitionedBy } = stream;
+  const requested = children.find(({ table }) => table === partitionedBy?.requested);
+  const columns = ['ord', '_hash', '_raw', ...parent.key, ...(partitionedBy ? [partitionedBy.column] : [])];
+  const isOfRequest =
+    partitionedBy === undefined || requested === undefined
+      ? sql``
+      : sql`and ${same('t', 's', [partitionedBy.column])} and s.ord not in (select ord from ${stage(requested)})
+          and not exists (select from ${target(requested)} r where r.account_id = ${accountId} and r.${keyColumn(requested)} = s.${keyColumn(parent)})`;
+  return sql`update ${stage(parent)} p set _hash = k.hash from (
+      select s.ord, t._hash as hash from ${staged(parent, columns)} s
+      join ${target(parent)} t on t.account_id = ${accountId} and ${same('t', 's', parent.key)}
+      where t._hash <> s._hash and left(t._hash::text, 2) = left(s._hash::text, 2) and t._raw = s._raw ${isOfRequest} offset 0
+    ) k where k.ord = p.ord`;
+}
+
 /** Drops copies that equal their row, because even an attempt to write a row would lock it. */
 export function dropUnchanged(parent: TableShape, accountId: string): SQL {
   return sql`delete from ${stage(parent)} where ord in (

@@ -6,16 +6,13 @@ import { type SQL, sql } from 'drizzle-orm';
 import { formatNumber } from '../../shared/format.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { Queryable } from '../database/connection.ts';
-import { isDataError } from '../database/database-error.ts';
 import * as drift from './drift-sql.ts';
 import * as history from '../history/history-sql.ts';
 import { recordCompletions } from '../history/completions.ts';
 import * as issues from './issue-sql.ts';
 import * as statements from './merge-sql.ts';
 import type { LoadOptions } from './load-options.ts';
-import { clearStaged } from './staging.ts';
-import { type Batches, keysOf, type Stored } from './batch.ts';
-import { addCounts, noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
+import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import type { StreamShape, TableShape } from '../database/table-shape.ts';
 import type { Coverage } from '../streams/stream.ts';
@@ -23,8 +20,10 @@ import type { Coverage } from '../streams/stream.ts';
 /** Below this number of live rows a share is not meaningful. */
 const GUARD_FROM_ROWS = 20;
 
-interface MergeRequest
-  extends LoadOptions, WriteTime, Pick<Stored, 'staged' | 'resolvedKeys'>, Pick<Batches, 'stage' | 'refuse'> {
+interface MergeRequest extends LoadOptions, WriteTime {
+  /** Keys of the staged records, and of those that arrived as they are stored and close an open issue. */
+  readonly stagedKeys: readonly string[];
+  readonly resolvedKeys: readonly string[];
   /** The coverage of a complete snapshot; null when nothing may be deleted. */
   readonly covered: Coverage | null;
   /** Records without a usable key that the run has received: any row may be one of them. */
@@ -124,17 +123,15 @@ async function countTurning(tx: Queryable, parent: TableShape, request: MergeReq
 async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
   const { parent, children, stream } = shape;
   const counts = noCounts();
+  if (request.stagedKeys.length === 0) return counts;
   await tx.execute(sql.raw(`analyze pg_temp.${parent.stage}`));
   const older = await tx.execute<{ ord: number }>(
     statements.dropOlderCopies(parent, stream.changeTimeColumn, request),
   );
-  await tx.execute(
-    issues.dropReplaced(
-      parent,
-      older.map(({ ord }) => ord),
-    ),
-  );
+  await tx.execute(issues.dropReplaced(parent, older));
   let dropped = older.length;
+  // What is kept of a person does not show whether a field was dropped.
+  if (stream.personal === undefined) await tx.execute(statements.takeStoredHashes(shape, request.accountId));
   if (request.fullCompare) await clearHashOfDrifted(tx, shape, request.accountId);
   dropped += await rowCount(tx, statements.dropUnchanged(parent, request.accountId));
   if (dropped > 0) {
@@ -157,35 +154,7 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
     }
     await tx.execute(statements.upsertChildren(parent, child, request));
   }
-  await recordCompletions(tx, shape, { ...request, stagedKeys: keysOf(request.staged) });
-  return counts;
-}
-
-/** A record that PostgreSQL refuses, for example in an index that somebody made on a column, costs itself. Halving finds it. */
-async function mergeStaged(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
-  const { staged, stage, refuse } = request;
-  const [first] = staged;
-  if (first === undefined) return noCounts();
-  await tx.execute(sql`savepoint merge`);
-  try {
-    const counts = await mergeRows(tx, shape, request);
-    await tx.execute(sql`release savepoint merge`);
-    return counts;
-  } catch (error) {
-    if (!isDataError(error)) throw error;
-    await tx.execute(sql`rollback to savepoint merge`);
-    if (staged.length === 1) {
-      await refuse(first, error);
-      return { ...noCounts(), rejected: 1 };
-    }
-  }
-  const counts = noCounts();
-  const middle = Math.ceil(staged.length / 2);
-  for (const half of [staged.slice(0, middle), staged.slice(middle)]) {
-    await clearStaged(tx, shape);
-    await stage(half);
-    addCounts(counts, await mergeStaged(tx, shape, { ...request, staged: half }));
-  }
+  await recordCompletions(tx, shape, request);
   return counts;
 }
 
@@ -194,15 +163,10 @@ async function mergeIssues(
   { parent, stream }: StreamShape,
   request: MergeRequest & { readonly deletedKeys: readonly string[] },
 ): Promise<void> {
-  const { covered } = request;
   const scope = { ...request, stream: stream.name };
   await tx.execute(issues.recordIssues(scope));
-  const vanished =
-    covered === null ? [] : await tx.execute<{ key: string }>(issues.readVanishedRejections(covered, scope));
-  const resolvedKeys = [...request.resolvedKeys, ...vanished.map(({ key }) => key)];
-  const resolved = await rowCount(tx, issues.resolveIssues(parent, { ...scope, resolvedKeys }));
-  const gone = await rowCount(tx, issues.resolveUnknownFields(parent, scope));
-  if (resolved + gone > 0) await tx.execute(issues.deleteResolved(scope));
+  await tx.execute(issues.resolveIssues(parent, scope));
+  await tx.execute(issues.resolveUnknownFields(parent, scope));
 }
 
 /**
@@ -215,7 +179,7 @@ export async function merge(tx: Queryable, shape: StreamShape, asked: MergeReque
   const { covered } = request;
   if (covered !== null) await tx.execute(sql.raw('analyze pg_temp.stage_seen'));
   const { deletable, failure } = await guardDeletions(tx, shape, request);
-  const counts = await mergeStaged(tx, shape, request);
+  const counts = await mergeRows(tx, shape, request);
   const deleted =
     deletable === null
       ? []
@@ -224,7 +188,7 @@ export async function merge(tx: Queryable, shape: StreamShape, asked: MergeReque
   counts.deleted += deletedKeys.length;
   if (covered?.partitions === null && shape.parent.deletedColumn !== null)
     await tx.execute(statements.endSentAsDeleted(shape.parent, shape.parent.deletedColumn, request));
-  if (request.hasIssues || counts.rejected > 0) await mergeIssues(tx, shape, { ...asked, deletedKeys });
+  if (request.hasIssues) await mergeIssues(tx, shape, { ...asked, deletedKeys });
   const note = isKeyless
     ? `nothing was marked deleted, because any row may be ${formatNumber(asked.keyless, 'record')} without a usable key (safety-sync data-issues)`
     : null;

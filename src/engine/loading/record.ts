@@ -4,14 +4,7 @@
  */
 import { createHash, hash } from 'node:crypto';
 import type { Received } from '../../shared/received.ts';
-import type {
-  AddIssue,
-  ReadContext,
-  RecordIssue,
-  Row,
-  StreamDefinition,
-  WireRecord,
-} from '../streams/stream.ts';
+import type { AddIssue, ReadContext, Row, StreamDefinition, WireRecord } from '../streams/stream.ts';
 import { isWireRecord, key as keyField, recordKey, toStorableText } from '../streams/wire.ts';
 
 export interface ReadRecord {
@@ -82,8 +75,6 @@ export interface ParsedRecord {
   readonly text: string;
   /** The reason why the record cannot be a row; null: it can. */
   readonly problem: string | null;
-  /** The received key contains characters that PostgreSQL cannot store, so other keys may become equal to it. */
-  readonly isKeyAltered: boolean;
 }
 
 /** An escaped NUL, or a surrogate, which may be unpaired. */
@@ -98,12 +89,10 @@ export function parseRecord(
   const parsed = received.parse(text);
   const isRare = received.excess !== null || (text.includes('\\u') && UNSTORABLE.test(text));
   const value = isRare ? toStorable(parsed) : parsed;
-  const sentKey = isWireRecord(parsed) ? parsed[stream.keyField] : undefined;
   return {
     value,
     text: isRare ? JSON.stringify(value) : text,
     problem: recordProblem(stream, value, { received, key }),
-    isKeyAltered: isRare && isWireRecord(value) && value[stream.keyField] !== sentKey,
   };
 }
 
@@ -122,15 +111,12 @@ function recordProblem(
   value: unknown,
   { received: { excess }, key }: Pick<ReadRecord, 'received' | 'key'>,
 ): string | null {
-  if (excess === null && !isWireRecord(value)) return 'the record is not an object';
-  let problem = key === null ? `no usable ${stream.keyField}: it is absent` : null;
-  if (key === null && isWireRecord(value)) {
-    keyField.read(value[stream.keyField], (why) => {
-      problem = `no usable ${stream.keyField}: ${why}`;
-    });
-  }
-  if (excess === null || problem === null) return excess ?? problem;
-  return `${excess}; ${problem}`;
+  if (excess !== null) return excess;
+  if (!isWireRecord(value)) return 'the record is not an object';
+  if (key !== null) return null;
+  let why = 'it is absent';
+  keyField.read(value[stream.keyField], (problem) => (why = problem));
+  return `no usable ${stream.keyField}: ${why}`;
 }
 
 /** JSON that is already text. */
@@ -148,23 +134,14 @@ export interface PreparedRecord {
   readonly rows: readonly (readonly Row[])[];
 }
 
-const alteredKey = (stream: StreamDefinition, key: string | null): RecordIssue => ({
-  kind: 'unknown_value',
-  field: stream.keyField,
-  problem:
-    'the identifier holds characters that PostgreSQL cannot store and that were replaced; another record may come by the same one',
-  value: key,
-});
-
 /** The rows of a record without a problem. The parent's row also contains the loader's own columns. */
 export function normalize(
   stream: StreamDefinition,
   read: ReadRecord,
-  { value, text, isKeyAltered }: ParsedRecord,
+  { value, text }: ParsedRecord,
   addIssue: AddIssue = () => undefined,
 ): PreparedRecord {
   const { parent, children } = stream.toRows(value as WireRecord, read.about, addIssue);
-  if (isKeyAltered) addIssue(alteredKey(stream, read.key));
   for (const name of read.unknown ?? []) {
     const problem = 'the specification names no such field: it is not stored';
     addIssue({ kind: 'unknown_field', field: toStorableText(name), problem, value: null });

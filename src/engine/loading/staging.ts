@@ -29,15 +29,10 @@ export async function markSeen(connection: Connection, keys: readonly string[]):
 }
 
 /** `lines`: in the format of COPY. */
-export async function writeIssues(connection: Connection, lines: readonly Buffer[]): Promise<void> {
-  if (lines.length === 0) return;
+export async function writeIssues(connection: Connection, lines: string): Promise<void> {
+  if (lines === '') return;
   const columns = ISSUE_STAGE_COLUMNS.map(({ name }) => `"${name}"`).join(', ');
-  await connection.copy(`copy pg_temp.stage_issues (${columns}) from stdin`, lines);
-}
-
-/** Removes the issues of a record that PostgreSQL has refused. */
-export async function dropIssuesOf(connection: Connection, ord: number): Promise<void> {
-  await connection.query('delete from pg_temp.stage_issues where of_row and ord = $1::bigint', [ord]);
+  await connection.copy(`copy pg_temp.stage_issues (${columns}) from stdin`, [lines]);
 }
 
 /** Keys of the live rows in the coverage that were not marked as seen. */
@@ -75,14 +70,8 @@ export async function countListed(
   return row?.count ?? 0;
 }
 
-/** Removes all staged rows. Part of the transaction with the merge. */
-export async function clearStaged(db: Queryable, { parent, children }: StreamShape): Promise<void> {
-  const tables = [parent, ...children].map(({ stage }) => `pg_temp."${stage}"`);
-  await db.execute(sql.raw(`truncate ${tables.join(', ')}`));
-}
-
-/** Empties the tables, but what the run has seen stays seen. */
-export async function clearStaging(db: Queryable, shape: StreamShape): Promise<void> {
-  await clearStaged(db, shape);
-  await db.execute(sql`truncate pg_temp.stage_issues`);
+/** Empties the tables, but what the run has seen stays seen. Part of the transaction with the merge. */
+export async function clearStaging(db: Queryable, { parent, children }: StreamShape): Promise<void> {
+  const tables = ['stage_issues', ...[parent, ...children].map((table) => table.stage)];
+  await db.execute(sql.raw(`truncate ${tables.map((one) => `pg_temp."${one}"`).join(', ')}`));
 }

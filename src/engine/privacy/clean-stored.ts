@@ -1,15 +1,14 @@
 /**
  * Applies the privacy settings to the stored data of a stream: its records pass through the protection again, and are written
  * in place: a row keeps its states, its run and its deletion mark. Data without a record is cleaned by itself: data issues, superseded states, days, the ids to
- * look up. Each transaction changes a bounded number of rows and records the progress, so an interrupted
- * cleaning continues after the last page of records; the rest is repeated, because a second cleaning changes nothing.
+ * look up. Each transaction changes a bounded number of rows; an interrupted cleaning is repeated from the beginning, because
+ * what is clean is not written again.
  * It runs under the stream's lock, so no other process stores rows meanwhile.
  */
-import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
+import { getTableConfig } from 'drizzle-orm/pg-core';
 import { type SQL, sql } from 'drizzle-orm';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { Received } from '../../shared/received.ts';
-import { type Cleaning, writeCleaning } from '../control-tables/stored-privacy.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -33,7 +32,13 @@ import { normalize, parseRecord, type PreparedRecord, toReadRecord } from '../lo
 import { equipmentSchedules } from '../streams/equipments.ts';
 import { followups } from '../streams/followups.ts';
 import type { Row } from '../streams/stream.ts';
-import { cleanIssues, type CleaningScope } from './clean-issues.ts';
+import type { Protection } from './protect.ts';
+
+interface CleaningScope {
+  readonly shape: StreamShape;
+  readonly accountId: string;
+  readonly protection: Protection;
+}
 
 interface CleanRequest extends CleaningScope {
   readonly session: StreamSession;
@@ -42,52 +47,39 @@ interface CleanRequest extends CleaningScope {
 
 const PAGE_RECORDS = 500;
 
-/** Returns the progress at the end. `begun`: where an earlier cleaning ended; its position is '' at the beginning. */
-export async function cleanStored(request: CleanRequest, begun: Cleaning): Promise<Cleaning> {
-  const { session, shape, accountId, signal } = request;
+/** Returns the number of changed rows. */
+export async function cleanStored(request: CleanRequest): Promise<number> {
+  const { session, shape, signal } = request;
   const { db } = session.connection;
-  const scope = { accountId, stream: shape.stream.name };
-  let state = begun;
-  /** `work` returns the number of changed rows. */
-  async function inTransaction(work: (time: WriteTime) => Promise<number>, page?: RowPage): Promise<void> {
-    if (signal.aborted) throw new SafetySyncError('interrupted', `${scope.stream}: stopped while cleaning`);
-    const changed = await work(await session.begin());
-    state = {
-      policy: state.policy,
-      position: page?.last ?? state.position,
-      rowsSeen: state.rowsSeen + (page?.records.length ?? 0),
-      rowsChanged: state.rowsChanged + changed,
-    };
-    await writeCleaning(db, scope, state);
+  let changed = 0;
+  async function inTransaction(work: (time: WriteTime) => Promise<number>): Promise<void> {
+    if (signal.aborted)
+      throw new SafetySyncError('interrupted', `${shape.stream.name}: stopped while cleaning`);
+    changed += await work(await session.begin());
     await session.commit({ isDurable: false });
   }
-  await inTransaction(async () => {
-    await cleanIssues(db, request);
-    return 0;
-  });
-  for (;;) {
-    const page = await readPage(db, request, state.position ?? '');
-    if (page.records.length === 0) break;
-    const keys = page.records.map(({ key }) => key);
+  for (let after = '', isEnd = false; !isEnd;) {
     await inTransaction(async (time) => {
+      const page = await readPage(db, request, after);
+      const keys = page.map(({ key }) => key);
+      isEnd = page.length < PAGE_RECORDS;
+      after = keys.at(-1) ?? after;
       await moveRows(db, request, keys);
-      const rows = await writeInPlace(db, request, { page, time });
-      return rows + (await cleanStates(db, request, keys));
-    }, page);
+      return (await writeInPlace(db, request, { page, time })) + (await cleanStates(db, request, keys));
+    });
   }
   await inTransaction(() => cleanDerived(db, request));
-  await analyze(db, shape);
-  return state;
+  return changed;
 }
 
 /** Writes the rows of the records that the protection changes. Returns the number of records. */
 async function writeInPlace(
   db: Queryable,
   { shape, accountId, protection }: CleaningScope,
-  { page, time }: { readonly page: RowPage; readonly time: WriteTime },
+  { page, time }: { readonly page: readonly StoredRecord[]; readonly time: WriteTime },
 ): Promise<number> {
   const { stream, parent, children } = shape;
-  const prepared = page.records.flatMap(({ raw, requested }): PreparedRecord[] => {
+  const prepared = page.flatMap(({ raw, requested }): PreparedRecord[] => {
     const stored = raw === null ? null : (JSON.parse(raw) as unknown);
     const kept = protection.ofRecord(stored);
     if (kept === stored) return [];
@@ -137,23 +129,22 @@ async function writeChildren(
     on conflict (account_id, ${joinColumns(child.key)}) do update set ${asInserted(names)}`);
 }
 
-interface RowPage {
-  readonly records: readonly {
-    readonly key: string;
-    readonly raw: string | null;
-    readonly requested: string | null;
-  }[];
-  readonly last: string;
+interface StoredRecord extends Record<string, unknown> {
+  readonly key: string;
+  readonly raw: string | null;
+  readonly requested: string | null;
 }
 
-async function readPage(db: Queryable, { shape, accountId }: CleaningScope, after: string): Promise<RowPage> {
-  const { stream, parent } = shape;
+async function readPage(
+  db: Queryable,
+  { shape: { stream, parent }, accountId }: CleaningScope,
+  after: string,
+): Promise<readonly StoredRecord[]> {
   const { partition, join } = partitionOf(stream);
   const key = keyColumn(parent);
-  const records = await db.execute<RowPage['records'][number] & Record<string, unknown>>(sql`
+  return await db.execute<StoredRecord>(sql`
     select t.${key} as key, t._raw::text as raw, ${partition} as requested from ${target(parent)} t ${join}
     where t.account_id = ${accountId} and t.${key} > ${after} order by t.${key} limit ${PAGE_RECORDS}`);
-  return { records, last: records.at(-1)?.key ?? after };
 }
 
 /** Moves rows to another key by copying them, because foreign keys prevent a parent from changing its own key. */
@@ -212,19 +203,21 @@ async function cleanStates(
   return changed;
 }
 
-/** Data that was computed from the rows: completions, days, ids to look up. Returns the number of changed ids. */
-async function cleanDerived(db: Queryable, scope: CleaningScope): Promise<number> {
-  const { accountId, protection } = scope;
-  const { stream, parent } = scope.shape;
+/**
+ * Data without a record: completions, days, ids to look up, data issues. The next complete read reports what may be shown of the
+ * issues. Returns the number of changed ids.
+ */
+async function cleanDerived(db: Queryable, { shape, accountId, protection }: CleaningScope): Promise<number> {
+  const { stream, parent } = shape;
+  const ofAccount = sql`account_id = ${accountId}`;
+  await db.execute(sql`delete from safety_sync.data_issues where ${ofAccount} and stream = ${stream.name}`);
+  // Alerts on new fields have their names.
+  await db.execute(sql`delete from safety_sync.outbox
+    where ${ofAccount} and event = 'new_field' and starts_with(subject, ${`${stream.name} `})`);
+  const times = protection.ofRow(equipmentSchedules, { last_completed_at: '1', expires_at: '1' });
+  if (Object.values(times).includes(null))
+    await db.execute(sql`delete from ${equipmentCompletions} where ${ofAccount}`);
   let changed = 0;
-  const omits = (table: PgTable, column: string) =>
-    protection.ofRow(table, { [column]: '1' })[column] !== '1';
-  if (omits(equipmentSchedules, 'last_completed_at'))
-    await db.execute(sql`delete from ${equipmentCompletions} where account_id = ${accountId}`);
-  if (omits(equipmentSchedules, 'expires_at'))
-    await db.execute(
-      sql`update ${equipmentCompletions} set was_due_at = null where account_id = ${accountId} and was_due_at is not null`,
-    );
   if (parent.table === followups) {
     changed += await renameCounted(db, accountId, (countedBy, id) => {
       const column = `${countedBy}_id`;
@@ -233,24 +226,10 @@ async function cleanDerived(db: Queryable, scope: CleaningScope): Promise<number
   }
   if (stream.personal === undefined) return changed;
   const lookups = await db.execute<{ id: string }>(
-    sql`select user_id as id from safety_sync.user_lookups where account_id = ${accountId}`,
+    sql`select user_id as id from safety_sync.user_lookups where ${ofAccount}`,
   );
   const gone = lookups.flatMap(({ id }) => (protection.ofUserId(id) === id ? [] : [id]));
   await db.execute(sql`delete from safety_sync.user_lookups
-    where account_id = ${accountId} and user_id = any (${toArrayLiteral(gone)}::text[])`);
+    where ${ofAccount} and user_id = any (${toArrayLiteral(gone)}::text[])`);
   return changed + gone.length;
-}
-
-/** ANALYZE, because the planner's statistics also contain values of columns. */
-async function analyze(db: Queryable, { stream, parent, children }: StreamShape): Promise<void> {
-  const tables = [parent, ...children].map((table) => target(table));
-  const states = stream.histories.map((history) => sql`${history.states}`);
-  const others = [
-    'safety.day_counts',
-    'safety_sync.data_issues',
-    'safety_sync.user_lookups',
-    'safety_sync.outbox',
-  ];
-  for (const table of [...tables, ...states, ...others.map((one) => sql.raw(one))])
-    await db.execute(sql`analyze ${table}`);
 }

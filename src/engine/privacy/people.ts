@@ -13,8 +13,6 @@ export interface ForgottenText {
 export interface People {
   /** Returns the replacement of an id; undefined: the id is not one of a forgotten person. */
   readonly ofId: (id: string) => string | undefined;
-  /** Like `ofId`, for a number; a number with few digits is no identifier. */
-  readonly ofLongNumber: (number: string) => string | undefined;
   /** Returns the text without their ids and names. */
   readonly inText: (text: string) => string;
   /** Like `inText`, for places where a short id, or a number alone, means something else. */
@@ -60,7 +58,6 @@ export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly Forgott
   const lengths = [...new Set(forgotten.flatMap(({ words }) => words ?? []))].sort((a, b) => b - a);
   const personOf = (text: string): string | undefined => persons.get(pseudonyms.of(text));
   const ofId = (id: string): string | undefined => personOf(id.trim());
-  const ofLongNumber = (id: string): string | undefined => (isDistinctive(id) ? ofId(id) : undefined);
 
   /** The whole name as words, in upper or lower case. */
   function withoutNames(text: string): string {
@@ -83,12 +80,11 @@ export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly Forgott
   const withoutIds = (text: string, [units, ...smaller] = ID_UNITS): string =>
     units === undefined
       ? text
-      : text.replace(units, (unit) => ofLongNumber(unit) ?? withoutIds(unit, smaller));
+      : text.replace(units, (unit) => (isDistinctive(unit) ? ofId(unit) : null) ?? withoutIds(unit, smaller));
   const inWords = (text: string): string => withoutNames(withoutIds(text));
 
   return {
     ofId,
-    ofLongNumber,
     inText: (text) => ofId(text) ?? inWords(text),
     amongWords: (text) => (isDigits(text.trim()) ? text : inWords(text)),
   };

@@ -178,13 +178,13 @@ export async function applyPrivacy(
   if (progress === 'done' && isSamePolicy(before, policy)) return { protection, cleaned: undefined };
   const lost = lostProtection(before, policy);
   if (lost.length > 0 && !mayLift) throw lessProtection(accountId, lost);
-  let state: Cleaning = { policy, position: '', rowsSeen: 0, rowsChanged: 0 };
+  let rowsChanged = 0;
   if (progress !== 'done') {
-    if (progress === 'under_way' && found !== undefined) state = found;
+    await writeCleaning(db, scope, { policy, position: '', rowsSeen: 0, rowsChanged });
     const protects =
       protection ?? createProtection({ stream, ...NO_PRIVACY, pseudonyms: null, forgotten: [] });
     const request = { session, shape: streamShape(stream), accountId, protection: protects, signal };
-    state = await cleanStored(request, state);
+    rowsChanged = await cleanStored(request);
   }
   const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
   // What is stored was never a value of the source: the next read corrects a row without a hash in place.
@@ -193,7 +193,7 @@ export async function applyPrivacy(
     await db.execute(
       sql`update ${stream.parent} set _hash = null, _synced_at = ${syncedAtOf(time)} where account_id = ${accountId}`,
     );
-  await writeCleaning(db, scope, { ...state, position: null });
+  await writeCleaning(db, scope, { policy, position: null, rowsSeen: 0, rowsChanged });
   await session.commit({ isDurable: true });
-  return { protection, cleaned: { rowsChanged: state.rowsChanged, hasOtherKey } };
+  return { protection, cleaned: { rowsChanged, hasOtherKey } };
 }

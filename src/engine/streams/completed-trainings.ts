@@ -16,12 +16,7 @@ const recordColumns = {
   training_id: field('training_id', as.bigint, 'Training: trainings.id.'),
   completed_on: field('date_number', as.date, 'Day of the completion.'),
   created_at: field('created', as.instant, 'When the completion was entered.'),
-  expires_on: field(
-    'special_expiration_date_number',
-    as.date,
-    'Day on which this completion expires, where it was set by hand.',
-    'null where the rule of the training holds.',
-  ),
+  expires_on: field('special_expiration_date_number', as.date, 'Day of expiry that was set by hand.'),
   instructor_id: field('m_instructor_id', as.userId, 'Who gave the training: users.id.'),
   group_training_id: field('group_training_id', as.bigint, 'Event at which several people were trained.'),
   notes: field('notes', as.text, 'Notes.'),

@@ -38,38 +38,17 @@ const projectIds = kind(wire.list(projectId), () => bigintText().array());
 const equipmentFields = {
   id: field('id', as.key, 'Identifier of the equipment.'),
   serial_number: field('serialNumber', as.text, 'Serial number.'),
-  equipment_type_id: field(
-    'equipmentType_id',
-    as.identifier,
-    'Type.',
-    'where the record does not contain it, the requested type.',
-  ),
+  equipment_type_id: field('equipmentType_id', as.identifier, 'Type.', 'else the requested type.'),
   created_at: field('created', as.instant, 'When it was created at the source.'),
   parent_id: field('parent_id', as.identifier, 'Equipment that it is part of: equipment.id; may be empty.'),
-  field_office_ids: field(
-    'fieldOffice_id',
-    as.identifiers,
-    'Ids of the field offices; equipment_field_offices has one row for each.',
-  ),
+  field_office_ids: field('fieldOffice_id', as.identifiers, 'Field offices; rows: equipment_field_offices.'),
   line_of_business_id: field('lineOfBusiness_id', as.identifier, 'Line of business.'),
-  client_ids: field(
-    'clients_id',
-    as.identifiers,
-    'Ids of the clients; equipment_clients has one row for each.',
-  ),
-  assigned_user_ids: field(
-    'assignedUsers_id',
-    as.userIds,
-    'Ids of the people that it is assigned to; equipment_assigned_users has one row for each.',
-  ),
+  client_ids: field('clients_id', as.identifiers, 'Clients; rows: equipment_clients.'),
+  assigned_user_ids: field('assignedUsers_id', as.userIds, 'Holders; rows: equipment_assigned_users.'),
   title: field('title', as.text, 'Title.'),
   notes: field('notes', as.text, 'Notes.'),
   is_in_service: field('isInService', as.boolean, 'Whether it is in service.'),
-  metavalues: field(
-    'metavalues',
-    as.object,
-    'Fields of its type by metafield id, as sent; one row each in equipment_metavalues.',
-  ),
+  metavalues: field('metavalues', as.object, 'Fields of its type, as sent; rows: equipment_metavalues.'),
   assigned_user_id: field('assignedUser_id', as.userId, 'Person that it is assigned to: users.id.'),
   project_ids: field('projects', projectIds, 'Ids of the projects; equipment_projects has one row for each.'),
   status: field('status', status, `Worst of its inspections: ${STATUSES}`),
@@ -95,18 +74,8 @@ const scheduleFields = {
   schedule_id: field('schedule_id', as.key, 'Inspection schedule.'),
   status: field('status', status, STATUSES),
   expires_at: field('expiresOn', as.instant, 'When the inspection expires.', DOES_NOT_EXPIRE),
-  expiring_at: field(
-    'expiringOn',
-    as.instant,
-    'Time from which the inspection has the status expiring.',
-    DOES_NOT_EXPIRE,
-  ),
-  last_completed_at: field(
-    'lastCompletedOn',
-    as.instant,
-    'When it was last done.',
-    'null when it never was.',
-  ),
+  expiring_at: field('expiringOn', as.instant, 'When it begins to expire.', DOES_NOT_EXPIRE),
+  last_completed_at: field('lastCompletedOn', as.instant, 'When it was last done.', 'null if never.'),
 };
 
 const scheduleColumns = { equipment_id, ...scheduleFields };
@@ -138,10 +107,7 @@ const metavalueColumns = {
   metafield_id: column(() => idText().notNull(), 'The field. Source: key in metavalues.'),
   number_value: column(() => numeric(), 'The value of the field if it is a number; otherwise null.'),
   text_value: column(() => text(), 'The value of the field if it is a text; otherwise null.'),
-  item_ids: column(
-    () => bigintText().array(),
-    'The value of the field if items are chosen; equipment_fields has their names. Source: item_ids; otherwise null.',
-  ),
+  item_ids: column(as.bigints.build, 'Chosen items. Source: item_ids; otherwise null.'),
 };
 
 export const equipmentMetavalues = safetySchema.table(
@@ -155,10 +121,7 @@ export const equipmentMetavalues = safetySchema.table(
 
 const askedTypeColumns = {
   equipment_id,
-  asked_type_id: column(
-    () => idText().notNull(),
-    'Requested type; equipment.equipment_type_id is the type that the record names.',
-  ),
+  asked_type_id: column(as.key.build, 'Requested type, where the record names another one.'),
 };
 
 /** At most one row for a piece of equipment, if its `equipment_type_id` differs from the requested type. */
@@ -189,48 +152,36 @@ type MetavalueRow = RowOf<typeof equipmentMetavalues>;
 const metavalueFields = {
   number_value: wire.numeric,
   text_value: wire.text,
-  item_ids: wire.list(wire.bigint),
+  item_ids: {
+    read: (value: unknown, addProblem: wire.AddProblem) =>
+      wire.list(wire.bigint).read(isWireRecord(value) ? value['item_ids'] : value, addProblem),
+  },
 };
 
 /** A number, a text, an object with `item_ids`, or empty: null, or the text `NULL` (specification, include_null_metavalues). */
-function toMetavalueRow(
-  base: { equipment_id: string; metafield_id: string },
-  value: unknown,
-  addIssue: AddIssue,
-): MetavalueRow {
-  const row: MetavalueRow = { ...base, number_value: null, text_value: null, item_ids: null };
-  const field = `metavalues.${base.metafield_id}`;
-  const column = metavalueColumn(value);
-  if (value === null || value === 'NULL') return row;
-  if (column === null) {
-    const problem = `expected a number, text or an object with item_ids, got ${describeValue(value)}`;
-    addIssue({ kind: 'field_nulled', field, problem, value });
-    return row;
-  }
-  const [place, sent] = isWireRecord(value) ? [`${field}.item_ids`, value['item_ids']] : [field, value];
-  const read = metavalueFields[column].read(sent, (problem, detail = { value }) =>
-    addIssue({
-      kind: 'field_nulled',
-      field: place + (detail.suffix ?? ''),
-      problem,
-      value: detail.value,
-    }),
-  );
-  return { ...row, [column]: read };
-}
-
 function toMetavalueRows(
-  equipmentId: string,
+  equipment_id: string,
   metavalues: WireRecord | null,
   addIssue: AddIssue,
 ): MetavalueRow[] {
-  return Object.entries(metavalues ?? {}).flatMap(([name, value]) => {
-    const metafieldId = wire.key.read(name, (problem) =>
+  return Object.entries(metavalues ?? {}).flatMap(([name, value]): MetavalueRow[] => {
+    const metafield_id = wire.key.read(name, (problem) =>
       addIssue({ kind: 'record_rejected', field: 'metavalues', problem, value: { [name]: value } }),
     );
-    return metafieldId === null
-      ? []
-      : [toMetavalueRow({ equipment_id: equipmentId, metafield_id: metafieldId }, value, addIssue)];
+    if (metafield_id === null) return [];
+    const addProblem: wire.AddProblem = (problem, detail = { value }) =>
+      addIssue({
+        kind: 'field_nulled',
+        field: `metavalues.${metafield_id}${detail.suffix ?? ''}`,
+        problem,
+        value: detail.value,
+      });
+    const row = { equipment_id, metafield_id, number_value: null, text_value: null, item_ids: null };
+    const column = metavalueColumn(value);
+    if (column !== null) return [{ ...row, [column]: metavalueFields[column].read(value, addProblem) }];
+    if (value !== null && value !== 'NULL')
+      addProblem(`expected a number, text or an object with item_ids, got ${describeValue(value)}`);
+    return [row];
   });
 }
 

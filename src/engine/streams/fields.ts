@@ -44,6 +44,7 @@ export const as = {
   oneOf: (...known: readonly string[]) => kind(wire.oneOf(known), () => text()),
   boolean: kind(wire.boolean, () => boolean()),
   bigint: kind(wire.bigint, () => bigintText()),
+  bigintKey: kind(wire.bigint, () => bigintText().notNull(), ''),
   bigints: kind(wire.list(wire.bigint), () => bigintText().array()),
   numeric: kind(wire.numeric, () => numeric()),
   instant: kind(wire.instant, instant),

@@ -20,12 +20,7 @@ const followupFields = {
   assignee_id: field('m_assignee_id', as.userId, 'Assignee, the user who has the task now: users.id.'),
   due_on: field('due', as.date, 'Day on which it is due.', 'null when it has no due date.'),
   resolved_at: field('resolved_on', as.instant, 'Time of the completion.', MAY_STAY),
-  completer_id: field(
-    'm_completer_id',
-    as.userId,
-    'Completer, the user who completed it: users.id.',
-    MAY_STAY,
-  ),
+  completer_id: field('m_completer_id', as.userId, 'User who completed it: users.id.', MAY_STAY),
   is_in_progress: field('in_progress', as.boolean, 'Whether somebody has begun with it.'),
   field_id: field('field_id', as.identifier, 'Field of the form that it was raised on.'),
 };
@@ -47,10 +42,7 @@ const messageSummaryColumns = {
   _message_count: column(count, 'Number of its messages; 0 for none.'),
   _reassignment_count: column(count, 'Number of its messages that handed it to another person; 0 for none.'),
   _last_message_at: column(instant, 'Time of its latest message; null without messages.'),
-  _first_response_at: column(
-    instant,
-    'Time of the first message from a person other than the observer; null without such a message.',
-  ),
+  _first_response_at: column(instant, 'Time of the first message not from the observer; null without one.'),
 };
 
 export const followups = safetySchema.table(
@@ -88,18 +80,8 @@ const saidFields = {
   sent_at: field('date', as.instant, 'Time at which it was sent.'),
   user_id: field('m_user_id', as.userId, 'Author: users.id.'),
   note: field('note', as.text, 'The text.'),
-  reassignee_id: field(
-    'm_reassignee_id',
-    as.userId,
-    'Person that the message hands the follow-up to: users.id.',
-    'null when it hands over nothing.',
-  ),
-  signature: field(
-    'signature',
-    as.anything,
-    'As sent.',
-    'null when there is none (nothing else is specified).',
-  ),
+  reassignee_id: field('m_reassignee_id', as.userId, 'Person that it hands the follow-up to: users.id.'),
+  signature: field('signature', as.anything, 'As sent (nothing else is specified).'),
   notify: field('notify', as.boolean, 'Whether the message notified.'),
 };
 

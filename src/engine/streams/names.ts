@@ -11,19 +11,11 @@ import type { RowOf, StreamDefinition, WireRecord } from './stream.ts';
 import { identifier, isWireRecord } from './wire.ts';
 
 const nameFields = {
-  kind: field(
-    'kind',
-    as.key,
-    'Kind of object that the id identifies: those of labels, and job_title, role, project.',
-  ),
+  kind: field('kind', as.key, 'Kind of object: those of labels, and job_title, role, project.'),
   id: field('id', as.key, 'The id as text, also for numeric ids.'),
   name: field('name', as.text, 'Name; in some lists the source calls it title.'),
   code: field('code', as.text, 'Short name of a field office or line of business, number of a project.'),
-  parent_id: field(
-    'parent_id',
-    as.identifier,
-    'The type of a metafield or schedule, the data list of an item, the folder of a form.',
-  ),
+  parent_id: field('parent_id', as.identifier, 'Type, data list or folder that it belongs to.'),
   is_active: field('is_active', as.boolean, 'Whether it is in use.', 'null where the list says nothing.'),
 };
 

@@ -13,11 +13,7 @@ const resourceFields = {
   sequence: field('sequence', as.bigint, 'Ordinal number of the document.'),
   category_id: field('category_id', as.identifier, 'Category of the document.'),
   tags: field('tags', as.texts, 'Tags in the order of the source; one row each in resource_tags.'),
-  should_be_available_offline: field(
-    'shouldBeAvailableOffline',
-    as.boolean,
-    'Whether devices keep the document for use offline.',
-  ),
+  should_be_available_offline: field('shouldBeAvailableOffline', as.boolean, 'Kept by devices.'),
 };
 
 export const resources = safetySchema.table(

@@ -2,39 +2,21 @@
 import { index, primaryKey } from 'drizzle-orm/pg-core';
 import { MINUTE_MS, toIso } from '../../shared/time.ts';
 import { describeTraining } from '../../dictionary/training.ts';
-import {
-  accountId,
-  bigintText,
-  bookkeeping,
-  instant,
-  safetySchema,
-  statePeriod,
-  stateStart,
-  idText,
-} from './columns.ts';
-import { as, column, field, itemsOf, kind, meaningsOf, childOf, tableColumns } from './fields.ts';
+import { accountId, bookkeeping, instant, safetySchema, statePeriod, stateStart, idText } from './columns.ts';
+import { as, column, field, itemsOf, meaningsOf, childOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
-import * as wire from './wire.ts';
 import { addColumns, fieldReader, keyedItems } from './read-fields.ts';
-import type { Item } from './wire.ts';
 
+const status = as.oneOf('incomplete', 'expiring', 'active', 'unassigned');
 const statusFields = {
   user_id: field('m_user_id', as.userKey, 'Employee: users.id.'),
-  status: field(
-    'status',
-    as.oneOf('incomplete', 'expiring', 'active', 'unassigned'),
-    'incomplete, expiring, active or unassigned; others are kept as they come.',
-  ),
+  status: field('status', status, 'incomplete, expiring, active or unassigned; others as they come.'),
   percent_complete: field(
     'percent_complete',
     as.numeric,
-    'Completed share of the assigned trainings in percent, 0 to 100.',
+    'Percent of the assigned trainings that are complete.',
   ),
-  incomplete_training_ids: field(
-    'incomplete_training_ids',
-    as.bigints,
-    'Assigned trainings that are not complete.',
-  ),
+  incomplete_training_ids: field('incomplete_training_ids', as.bigints, 'Assigned trainings, not complete.'),
   complete_training_ids: field('complete_training_ids', as.bigints, 'Assigned trainings that are complete.'),
 };
 
@@ -66,19 +48,10 @@ export const trainingEmployeeStatusStates = safetySchema.table(
 
 const DOES_NOT_EXPIRE = 'null when it does not expire.';
 const completionFields = {
-  training_id: field(
-    'id',
-    kind(wire.bigint, () => bigintText().notNull(), ''),
-    'Training.',
-  ),
+  training_id: field('id', as.bigintKey, 'Training.'),
   completed_on: field('date_number', as.date, 'Day of the last completion.'),
   expires_on: field('expiresOn', as.date, 'Day on which it expires.', DOES_NOT_EXPIRE),
-  starts_expiring_on: field(
-    'startsExpiringOn',
-    as.date,
-    'Day from which the completion counts as expiring.',
-    DOES_NOT_EXPIRE,
-  ),
+  starts_expiring_on: field('startsExpiringOn', as.date, 'When it begins to expire.', DOES_NOT_EXPIRE),
   is_required: field('is_required', as.boolean, 'Whether the training is required of the employee.'),
 };
 
@@ -110,12 +83,6 @@ export const trainingCompletionStates = safetySchema.table(
 );
 
 const recordFields = { ...statusFields, last_completed: itemsOf(trainingCompletions, completionFields) };
-
-/** Keeps the more recent one of two completions of one training. */
-function isMoreRecent(kept: Item, next: Item): boolean {
-  const day = (item: Item) => wire.date.read(item.record['date_number'], () => undefined) ?? '';
-  return day(next) >= day(kept);
-}
 
 const readRecord = fieldReader(recordFields);
 const readCompletion = fieldReader(completionFields);
@@ -152,7 +119,6 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
       key: completionFields.training_id,
       read: readCompletion,
       addIssue,
-      replaces: isMoreRecent,
     }).map(({ key, fields: completion }): RowOf<typeof trainingCompletions> =>
       addColumns(completion, { user_id: userId, training_id: key }),
     );

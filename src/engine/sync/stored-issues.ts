@@ -1,7 +1,7 @@
 /** Reads records with open issues from their stored content, because an upgrade may resolve the issues. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../database/connection.ts';
-import { readIssues, REFUSED } from '../control-tables/issues.ts';
+import { readIssues } from '../control-tables/issues.ts';
 import { keyColumn, partitionOf, target } from '../database/sql-names.ts';
 import { tableShape } from '../database/table-shape.ts';
 import { records, type Steps } from '../reading/step.ts';
@@ -17,14 +17,6 @@ function contextFields({ partitionedBy, readMode }: StreamDefinition, partition:
 
 function toReadContext(context: unknown): ReadContext {
   return typeof context === 'object' && context !== null ? context : {};
-}
-
-/** Records that PostgreSQL refused once: the reason may be gone, for example an index that somebody made on a column. */
-export async function* readRefused(db: Database, stream: StreamDefinition, accountId: string) {
-  const open = await readIssues(db, { accountIds: [accountId], stream: stream.name, includeResolved: false });
-  for (const { record_id: key, problem, value, context } of open)
-    if (key !== null && problem.startsWith(REFUSED))
-      yield records([Received.of(value)], toReadContext(context));
 }
 
 export async function* readStoredIssues(db: Database, stream: StreamDefinition, accountId: string): Steps {

@@ -65,27 +65,4 @@ test('a number equal to a forgotten id is replaced where a field may hold any va
   const equipment = protectionOf('equipments', '4242');
   const measured = { id: 'e', parent_id: '4242', metavalues: { 4242: 4242, b: { item_ids: [4242] } } };
   expect(equipment.ofRecord(measured)).toBe(measured);
-  expect(equipment.ofRecord({ id: 'e', metavalues: { b: { item_ids: [4242], user: 4242 } } })).toEqual({
-    id: 'e',
-    metavalues: { b: { item_ids: [4242], user: person } },
-  });
-  const long = protectionOf('equipments', '20004242');
-  expect(long.ofRecord({ id: 'e', parent_id: '20004242', metavalues: { m: 20004242 } })).toEqual({
-    id: 'e',
-    parent_id: '20004242',
-    metavalues: { m: pseudonyms.of('20004242') },
-  });
-});
-
-test('ids and names of a forgotten person are replaced in the names of fields', () => {
-  const person = pseudonyms.of('EMP-7654321');
-  const followups = protectionOf('followups', 'EMP-7654321', 'Maria Lopez');
-  expect(
-    followups.ofRecord({ id: 'a', 'of Maria Lopez': 1, votes: { 'EMP-7654321': true, other: 2 } }),
-  ).toEqual({
-    id: 'a',
-    [`of ${person}`]: 1,
-    votes: { [person]: true, other: 2 },
-  });
-  expect(followups.ofRecord({ id: 'a', said: 'Maria Lopez' })).toEqual({ id: 'a', said: person });
 });

@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fieldReader } from '../../../src/engine/streams/read-fields.ts';
-import type { resourceVersions } from '../../../src/engine/streams/resources.ts';
-import type { RecordIssue, RowOf } from '../../../src/engine/streams/stream.ts';
+import type { RecordIssue } from '../../../src/engine/streams/stream.ts';
 import * as wire from '../../../src/engine/streams/wire.ts';
-import { createRandom } from '../../support/seeded-random.ts';
-import * as specified from '../../support/source-wire.ts';
 
 /** The result of a field for a value, and its issue for a value that it cannot take. */
 function read<T>(field: wire.Field<T>, value: unknown): { taken: T | null; problems: number } {
@@ -84,43 +81,6 @@ describe('forms of field values', () => {
       }
     },
   );
-
-  test('no value makes a field throw', () => {
-    const random = createRandom(1);
-    const atoms: unknown[] = [
-      0,
-      -1,
-      1.5,
-      2 ** 60,
-      '',
-      '17.5',
-      '-',
-      'x',
-      true,
-      [],
-      [null],
-      {},
-      { a: [1] },
-      '٣',
-    ];
-    for (let round = 0; round < 2000; round += 1) {
-      const atom = random.pick(atoms);
-      const value = random.below(3) === 0 ? [atom, random.pick(atoms)] : atom;
-      for (const field of Object.values(wire)) {
-        if (typeof field === 'object') read(field as wire.Field<unknown>, value);
-      }
-    }
-  });
-});
-
-test('a number of eight digits is a day only if the calendar has that day', () => {
-  const random = createRandom(2);
-  for (let round = 0; round < 3000; round += 1) {
-    const number = random.below(3) === 0 ? random.below(1e8) : 19_000_000 + random.below(2_000_000);
-    const day = specified.day(number)?.replace(/(....)(..)(..)/, '$1-$2-$3') ?? null;
-    expect(read(wire.date, number).taken).toBe(day);
-    expect(read(wire.date, String(number)).taken).toBe(day);
-  }
 });
 
 test('a list keeps the items that it accepts, and has an issue for each other item', () => {
@@ -152,10 +112,4 @@ test('each field of a record is read separately, and unknown fields become issue
     ['unknown_field', 'messages[].colour', 'red'],
     ['unknown_field', 'messages[].constructor', 1],
   ]);
-});
-
-test('a column that toRows omits is a compile error', () => {
-  // @ts-expect-error Were it optional, the source's values of all other columns would be stored as null.
-  const row: RowOf<typeof resourceVersions> = { resource_id: 'r', ordinal: 1, is_current: true };
-  expect(Object.keys(row)).toEqual(['resource_id', 'ordinal', 'is_current']);
 });
