@@ -59,8 +59,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'superseded states keep what must not be stored any more',
       file: 'src/engine/privacy/clean-stored.ts',
-      search: 'if (ids.size === 0) continue;',
-      replace: 'if (ids.size >= 0) continue;',
+      search: 'if (differing === 0) continue;',
+      replace: 'if (differing >= 0) continue;',
       tests: ['test/integration/privacy.test.ts > a cleaning for later settings'],
     },
     {

@@ -13,14 +13,7 @@ import { BatchIssues, buildRejection } from './batch-issues.ts';
 import { createComparison } from './compare.ts';
 import { type CopyText, createRecordCopies } from './copy-records.ts';
 import type { LoadOptions } from './load-options.ts';
-import {
-  isStorable,
-  type KeyedRecord,
-  normalize,
-  parseRecord,
-  type PreparedRecord,
-  type ReadRecord,
-} from './record.ts';
+import { isStorable, type KeyedRecord, normalize, parseRecord, type ReadRecord } from './record.ts';
 import { markSeen, writeIssues } from './staging.ts';
 
 /** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
@@ -29,28 +22,19 @@ const RECORDS_OF_A_TURN = 10;
 /** Batches are prepared one after the other, because the first one is needed first. */
 const inSequence = pLimit(1);
 
-interface BatchResult {
+/** A batch with its rows; `counts` are those before the merge. */
+export interface Prepared {
   readonly counts: RecordCounts;
   /** Users in the rows. */
-  readonly userIds: Set<string>;
+  readonly userIds: ReadonlySet<string>;
   /** Keys of records that arrived as they are stored, and that close an open issue. */
-  readonly resolvedKeys: string[];
-}
-
-/** A batch with its rows; `counts` are those of read, unchanged and rejected records. */
-export interface Prepared extends BatchResult {
+  readonly resolvedKeys: readonly string[];
   /** If they are tracked: the keys of all received records, also of those that cannot be rows. */
   readonly seen: readonly string[];
   readonly added: CopyText;
   readonly changed: CopyText;
-  readonly issues: BatchIssues;
-}
-
-/** A batch that was stored in a transaction, for its commit. */
-export interface Stored extends BatchResult {
-  /** Keys of the records in the staging tables. */
-  readonly stagedKeys: readonly string[];
-  readonly hasIssues: boolean;
+  /** In the format of COPY. */
+  readonly issues: string;
 }
 
 /** A record that is not stored as it was received; in a full compare, any record. */
@@ -97,24 +81,6 @@ export function createBatches(options: LoadOptions) {
     return { news, resolvedKeys };
   }
 
-  /** Builds the rows of records with different keys. */
-  function addRows(into: Prepared, news: readonly News[], mayCopy: boolean): void {
-    const added: PreparedRecord[] = [];
-    const changed: PreparedRecord[] = [];
-    for (const { read, isNew } of news) {
-      // Not parsed before, because the values of a whole batch would fill the memory until its last record is a row.
-      const made = normalize(stream, read, parseRecord(stream, read), (issue) =>
-        into.issues.add(issue, read),
-      );
-      for (const { table, column } of toLookUp) {
-        for (const row of made.rows[tables.indexOf(table)] ?? []) addUserIds(row[column], into.userIds);
-      }
-      (mayCopy && isNew ? added : changed).push(made);
-    }
-    copies.addNew(added, into.added);
-    copies.addChanged(changed, into.changed);
-  }
-
   /** Reads the warehouse, and writes nothing. */
   async function prepare(records: readonly ReadRecord[]): Promise<Prepared> {
     const storable = records.filter(isStorable);
@@ -131,49 +97,50 @@ export function createBatches(options: LoadOptions) {
     );
     for (const read of storable) if (differing.has(read.key)) news.push({ read, isNew: false });
     const mayCopy = news.length > 0 && (await copies.mayCopyIntoTables());
-    const batch: Prepared = {
+    const [added, changed] = [copies.begin(), copies.begin()];
+    const issues = new BatchIssues();
+    const userIds = new Set<string>();
+    for (const one of records) {
+      if (!isStorable(one)) issues.put(buildRejection(stream, one, parseRecord(stream, one)));
+    }
+    await inSequence(async () => {
+      // Rows in the order of their primary key fill its pages: the keys of 100,000 new follow-ups take a quarter less.
+      const inKeyOrder = news.toSorted((one, other) => (one.read.key < other.read.key ? -1 : 1));
+      for (const [at, { read, isNew }] of inKeyOrder.entries()) {
+        if (at % RECORDS_OF_A_TURN === RECORDS_OF_A_TURN - 1) await nextTurn();
+        // Not parsed before, because the values of a whole batch would fill the memory until its last record is a row.
+        const made = normalize(stream, read, parseRecord(stream, read), (issue) => issues.add(issue, read));
+        for (const { table, column } of toLookUp) {
+          for (const row of made.rows[tables.indexOf(table)] ?? []) addUserIds(row[column], userIds);
+        }
+        if (mayCopy && isNew) copies.addNew(made, added);
+        else copies.addChanged(made, changed);
+      }
+    });
+    return {
       seen: tracksSeen ? [...new Set(records.flatMap(({ key }) => key ?? []))] : [],
-      added: copies.begin(),
-      changed: copies.begin(),
-      issues: new BatchIssues(),
-      userIds: new Set(),
+      added,
+      changed,
+      issues: issues.close(),
+      userIds,
       counts: {
         ...noCounts(),
         read: records.length,
+        inserted: added.keys.length,
         unchanged: storable.length - news.length,
         rejected: records.length - storable.length,
       },
       resolvedKeys,
     };
-    for (const one of records) {
-      if (!isStorable(one)) batch.issues.put(buildRejection(stream, one, parseRecord(stream, one)));
-    }
-    await inSequence(async () => {
-      // Rows in the order of their primary key fill its pages: the keys of 100,000 new follow-ups take a quarter less.
-      const inKeyOrder = news.toSorted((one, other) => (one.read.key < other.read.key ? -1 : 1));
-      for (let at = 0; at < news.length; at += RECORDS_OF_A_TURN) {
-        if (at > 0) await nextTurn();
-        addRows(batch, inKeyOrder.slice(at, at + RECORDS_OF_A_TURN), mayCopy);
-      }
-    });
-    return batch;
   }
 
   /** Part of the open transaction. */
-  async function store(batch: Prepared): Promise<Stored> {
-    const { seen, added, changed, issues, ...result } = batch;
+  async function store({ seen, added, changed, issues }: Prepared): Promise<void> {
     const marked = tracksSeen ? ignoreRejection(markSeen(connection, seen)) : undefined;
     await copies.send(added, changed);
     await marked;
-    const lines = issues.close();
-    await writeIssues(connection, lines);
+    await writeIssues(connection, issues);
     for (const key of changed.keys) staged.add(key);
-    return {
-      ...result,
-      counts: { ...result.counts, inserted: added.keys.length },
-      stagedKeys: changed.keys,
-      hasIssues: lines !== '',
-    };
   }
 
   return {

@@ -18,21 +18,10 @@ function escapeCell(text: string): string {
   return NEEDS_ESCAPE.test(text) ? text.replace(/[\\\n\r\t]/g, (found) => ESCAPES[found] ?? found) : text;
 }
 
-/** Types with text that never needs an escape. */
-const PLAIN = new Set([
-  'bigint',
-  'boolean',
-  'date',
-  'integer',
-  'numeric',
-  'timestamp with time zone',
-  'uuid',
-]);
-
 /** The text format of `COPY`: tab between cells, `\N` for null, backslash escapes. */
 function toCopyText(value: unknown, type: string): string {
   if (value === null || value === undefined) return '\\N';
-  if (typeof value === 'string' && type !== 'jsonb') return PLAIN.has(type) ? value : escapeCell(value);
+  if (typeof value === 'string' && type !== 'jsonb') return escapeCell(value);
   if (type === 'jsonb') return escapeCell(value instanceof RawJson ? value.text : JSON.stringify(value));
   if (Array.isArray(value)) return escapeCell(toArrayLiteral(value as (string | number | null)[]));
   return escapeCell(JSON.stringify(value));
@@ -112,25 +101,18 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
   let settings: Promise<CopySettings | null> | undefined;
   const readSettings = () => (settings ??= readCopySettings(connection, shape));
 
-  function render(
-    copies: readonly TableCopy[],
-    records: readonly PreparedRecord[],
-    { keys, texts }: CopyText,
-  ): void {
-    for (const record of records) {
-      if (record.read.key !== null) keys.push(record.read.key);
-      for (const [position, { columns, prefixOf }] of copies.entries()) {
-        const prefix = prefixOf(record);
-        for (const row of record.rows[position] ?? []) texts[position] += toCopyLine(columns, row, prefix);
-      }
+  function render(copies: readonly TableCopy[], record: PreparedRecord, { keys, texts }: CopyText): void {
+    if (record.read.key !== null) keys.push(record.read.key);
+    for (const [position, { columns, prefixOf }] of copies.entries()) {
+      const prefix = prefixOf(record);
+      for (const row of record.rows[position] ?? []) texts[position] += toCopyLine(columns, row, prefix);
     }
   }
 
+  /** Frees the memory of the rows. */
   async function copy(copies: readonly TableCopy[], { texts }: CopyText): Promise<void> {
-    for (const [position, { statement }] of copies.entries()) {
-      const text = texts[position] ?? '';
-      if (text !== '') await connection.copy(statement, [Buffer.from(text)]);
-    }
+    for (const [position, text] of texts.splice(0).entries())
+      if (text !== '') await connection.copy(copies[position]?.statement ?? '', [Buffer.from(text)]);
   }
 
   async function copyIntoTables(text: CopyText): Promise<void> {
@@ -152,16 +134,17 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
   return {
     mayCopyIntoTables: async () => (await readSettings()) !== null,
     begin: (): CopyText => ({ keys: [], texts: tables.map(() => '') }),
-    addNew(records: readonly PreparedRecord[], into: CopyText): void {
-      for (const { parent: row, rows } of since === undefined ? [] : records) {
-        const time = row[since ?? ''] as string | null;
+    addNew(record: PreparedRecord, into: CopyText): void {
+      if (since !== undefined) {
+        const time = record.parent[since] as string | null;
         // The clock of the source may be ahead.
         const began = { _valid_from: time === null || Date.parse(time) > Date.now() ? NOW : time };
-        for (const position of dated) for (const one of rows[position] ?? []) Object.assign(one, began);
+        for (const position of dated)
+          for (const row of record.rows[position] ?? []) Object.assign(row, began);
       }
-      render(intoTables, records, into);
+      render(intoTables, record, into);
     },
-    addChanged: (records: readonly PreparedRecord[], into: CopyText) => render(intoStages, records, into),
+    addChanged: (record: PreparedRecord, into: CopyText) => render(intoStages, record, into),
     async send(added: CopyText, changed: CopyText): Promise<void> {
       if (added.keys.length > 0) await copyIntoTables(added);
       await copy(intoStages, changed);

@@ -12,12 +12,12 @@ import { ignoreRejection } from '../../shared/errors.ts';
 import type { Received } from '../../shared/received.ts';
 import { withSpan } from '../../shared/with-span.ts';
 import type { Coverage, ReadContext } from '../streams/stream.ts';
-import { createBatches, type Prepared, type Stored } from './batch.ts';
+import { createBatches, type Prepared } from './batch.ts';
 import type { LoadOptions } from './load-options.ts';
 import { type Merged, merge } from './merge.ts';
 import { countLive } from './merge-sql.ts';
 import { toReadRecord, type ReadRecord } from './record.ts';
-import { clearStaging, countStored, findVanished, openStaging } from './staging.ts';
+import { clearStaging, countListed, findVanished, openStaging } from './staging.ts';
 
 /** Enough to make a round trip and a COPY cheap, few enough to stay small in memory. */
 export const BATCH_RECORDS = 2500;
@@ -65,7 +65,7 @@ export async function createLoad(options: LoadOptions) {
   let keyless = 0;
   const committed = noCounts();
   /** The batches of the open transaction. */
-  let stored: Stored[] = [];
+  let stored: Prepared[] = [];
   let hasIssues = options.openIssues.areAny;
   let liveBefore: number | undefined;
 
@@ -98,7 +98,9 @@ export async function createLoad(options: LoadOptions) {
       const [row] = await db.execute<{ count: number }>(countLive(shape.parent, accountId));
       liveBefore = row?.count ?? 0;
     }
-    stored.push(await batches.store(await preparing));
+    const prepared = await preparing;
+    await batches.store(prepared);
+    stored.push(prepared);
     for (const { key } of records) keysAhead.delete(key ?? '');
   }
 
@@ -106,9 +108,9 @@ export async function createLoad(options: LoadOptions) {
     const time = await begin();
     const counts = { ...committed };
     for (const one of stored) addCounts(counts, one.counts);
-    const hasStagedIssues = stored.some((one) => one.hasIssues);
+    const hasStagedIssues = stored.some(({ issues }) => issues !== '');
     hasIssues ||= hasStagedIssues;
-    const stagedKeys = stored.flatMap((one) => one.stagedKeys);
+    const stagedKeys = stored.flatMap(({ changed }) => changed.keys);
     const merged = await merge(db, shape, {
       ...options,
       ...time,
@@ -180,9 +182,7 @@ export async function createLoad(options: LoadOptions) {
     /** Whether each of these keys has a live row. null: a record without a usable key, which never has one. */
     async areStored(keys: readonly (string | null)[]): Promise<boolean> {
       await drain();
-      return (
-        !keys.includes(null) && (await countStored(db, shape, { keys, accountId })) === new Set(keys).size
-      );
+      return !keys.includes(null) && (await countListed(db, shape, accountId, keys)) === new Set(keys).size;
     },
     /** Records that were added since the last commit was requested. */
     get uncommitted() {

@@ -47,12 +47,6 @@ async function rowCount(tx: Queryable, statement: SQL): Promise<number> {
   return (await tx.execute(statement)).count;
 }
 
-interface Deletions {
-  /** null: there are no rows to delete. */
-  readonly deletable: Coverage | null;
-  readonly failure: SafetySyncError | null;
-}
-
 type PartitionCounts = Readonly<{ partition: string; live: number; vanished: number }>;
 
 type Guard = LoadOptions['guard'];
@@ -66,9 +60,14 @@ const beyond = ({ maxRatio }: Guard): string => `more than MAX_DELETE_RATIO (${m
 
 /**
  * Determines the deletions that are allowed. A partition that lacks too much is left unchanged, because the other
- * partitions may be correct; if it is the only one, or all together lack too much, the snapshot is refused.
+ * partitions may be correct; if it is the only one, or all together lack too much, the snapshot is refused. `deletable` null:
+ * there are no rows to delete.
  */
-async function guardDeletions(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<Deletions> {
+async function guardDeletions(
+  tx: Queryable,
+  shape: StreamShape,
+  request: MergeRequest,
+): Promise<Pick<Merged, 'failure'> & { readonly deletable: Coverage | null }> {
   const { covered, guard } = request;
   if (covered === null) return { deletable: null, failure: null };
   const found: readonly PartitionCounts[] = await tx.execute<PartitionCounts>(

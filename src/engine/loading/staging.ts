@@ -46,27 +46,16 @@ export async function findVanished(
   return new Set(rows.map((row) => row.key));
 }
 
-/** Live rows with one of these keys. */
-export async function countStored(
-  db: Queryable,
-  { parent }: StreamShape,
-  { keys, accountId }: { readonly keys: readonly (string | null)[]; readonly accountId: string },
-): Promise<number> {
-  const [row] = await db.execute<{ count: number }>(sql`select count(*)::int as count from ${target(parent)} t
-    where t.account_id = ${accountId} and t.${keyColumn(parent)} = any (${toArrayLiteral(keys)}::text[])
-      and not ${isGone(parent)}`);
-  return row?.count ?? 0;
-}
-
-/** Rows that the service still lists: live ones, and those that it sends as deleted. */
+/** Rows that the service still lists: live ones, and those that it sends as deleted; `keys`: only those of these records. */
 export async function countListed(
   db: Queryable,
   { parent }: StreamShape,
   accountId: string,
+  keys?: readonly (string | null)[],
 ): Promise<number> {
-  const [row] = await db.execute<{ count: number }>(
-    sql`select count(*)::int as count from ${target(parent)} t where t.account_id = ${accountId} and not ${isGone(parent)}`,
-  );
+  const ofKeys = keys && sql`and t.${keyColumn(parent)} = any (${toArrayLiteral(keys)}::text[])`;
+  const [row] = await db.execute<{ count: number }>(sql`select count(*)::int as count from ${target(parent)} t
+    where t.account_id = ${accountId} and not ${isGone(parent)} ${ofKeys ?? sql``}`);
   return row?.count ?? 0;
 }
 

@@ -6,7 +6,7 @@
  * It runs under the stream's lock, so no other process stores rows meanwhile.
  */
 import { getTableConfig } from 'drizzle-orm/pg-core';
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { Received } from '../../shared/received.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
@@ -179,26 +179,21 @@ async function cleanStates(
   for (const { of: owner, states: table } of shape.stream.histories) {
     const states = tableShape(table);
     const [key] = states.key;
-    const ofRecords = (some: readonly string[]): SQL =>
-      sql`${target(states)} t where t.account_id = ${accountId} and t.${name(key)} = any (${toArrayLiteral(some)}::text[])`;
-    const rows = await db.execute<{ row: string }>(
-      sql`select to_jsonb(t)::text as row from ${ofRecords(keys)}`,
-    );
-    const cleaned = rows.map(({ row }) => {
-      const before = JSON.parse(row) as Row;
-      const id = String(before[key]);
-      const kept = protection.ofRow(owner, before);
-      const toId = protection.ofKey(id);
-      return { id, isSame: kept === before && toId === id, row: { ...kept, [key]: toId } };
+    const ofRecords = sql`${target(states)} t where t.account_id = ${accountId} and t.${name(key)} = any (${toArrayLiteral(keys)}::text[])`;
+    const rows = await db.execute<{ row: string }>(sql`select to_jsonb(t)::text as row from ${ofRecords}`);
+    const before = rows.map(({ row }) => JSON.parse(row) as Row);
+    const cleaned = before.map((row) => {
+      const id = String(row[key]);
+      const kept = protection.ofRow(owner, row);
+      return protection.ofKey(id) === id ? kept : { ...kept, [key]: protection.ofKey(id) };
     });
-    const ids = new Set(cleaned.flatMap(({ id, isSame }) => (isSame ? [] : [id])));
-    if (ids.size === 0) continue;
-    await db.execute(sql`delete from ${ofRecords([...ids])}`);
+    const differing = cleaned.filter((row, at) => row !== before[at]).length;
+    changed += differing;
+    if (differing === 0) continue;
+    await db.execute(sql`delete from ${ofRecords}`);
     const names = states.columns.map((column) => column.name);
-    const written = cleaned.filter(({ id }) => ids.has(id)).map((one) => one.row);
     await db.execute(sql`insert into ${target(states)} (account_id, ${joinColumns(names)})
-      select ${accountId}::text, ${of('r', names)} from ${givenRows(states.columns, written)} as r on conflict do nothing`);
-    changed += cleaned.filter(({ isSame }) => !isSame).length;
+      select ${accountId}::text, ${of('r', names)} from ${givenRows(states.columns, cleaned)} as r on conflict do nothing`);
   }
   return changed;
 }

@@ -133,27 +133,15 @@ export async function readPrivacy(
   return { protection, policy };
 }
 
-export interface CleanResult {
-  readonly rowsChanged: number;
-  /** The stored pseudonyms were made with another secret. */
-  readonly hasOtherKey: boolean;
-}
-
 export const lessProtection = (accountId: string, lost: readonly string[]): SafetySyncError =>
   new SafetySyncError(
     'privacy_less',
     `account ${accountId}: these settings protect less than those with which the warehouse was filled: ${lost.join('; ')}`,
   );
 
-interface Applied {
-  /** null: everything may be stored. */
-  readonly protection: Protection | null;
-  /** undefined: nothing changed since the last run. */
-  readonly cleaned: CleanResult | undefined;
-}
-
 /**
  * Called under the stream's lock, before rows are stored: cleans the stored data if the settings protect more than before.
+ * `protection` null: everything may be stored. `cleaned`: the number of changed rows; undefined: the settings are those of before.
  * Errors: `privacy_key_wrong`; `privacy_less` unless less protection is permitted.
  */
 export async function applyPrivacy(
@@ -168,7 +156,7 @@ export async function applyPrivacy(
     readonly signal: AbortSignal;
     readonly mayLift?: boolean;
   },
-): Promise<Applied> {
+): Promise<{ readonly protection: Protection | null; readonly cleaned: number | undefined }> {
   const { db } = session.connection;
   const { protection, policy } = await readPrivacy(db, { stream, accountId, settings });
   const scope = { accountId, stream: stream.name };
@@ -195,5 +183,5 @@ export async function applyPrivacy(
     );
   await writeCleaning(db, scope, { policy, position: null, rowsSeen: 0, rowsChanged });
   await session.commit({ isDurable: true });
-  return { protection, cleaned: { rowsChanged, hasOtherKey } };
+  return { protection, cleaned: rowsChanged };
 }

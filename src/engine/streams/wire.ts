@@ -167,26 +167,33 @@ export function oneOf(known: readonly string[]): Field<string> {
   };
 }
 
-/** A list, element by element: an element that cannot be stored is left out with an issue, the others stay. */
-export function list<T>(element: Field<T>): Field<T[]> {
-  return {
-    ...(element.isText === true ? { isText: true } : {}),
-    read(value, addProblem) {
-      const all = anyList.read(value, addProblem);
-      if (all === null) return null;
-      const taken: T[] = [];
-      all.forEach((item, index) => {
-        const suffix = `[${index}]`;
-        if (item === null) addProblem('expected an element, got null', { suffix, value: null });
-        const one = element.read(item, (problem, detail) =>
-          addProblem(problem, { value: item, ...detail, suffix: suffix + (detail?.suffix ?? '') }),
-        );
-        if (one !== null) taken.push(one);
-      });
-      return taken;
-    },
-  };
+/** The elements of a list that `take` accepts, each with its place in the problems. */
+function elements<T>(
+  value: unknown,
+  addProblem: AddProblem,
+  take: (item: unknown, addProblem: AddProblem, index: number) => T | null,
+): T[] | null {
+  const all = anyList.read(value, addProblem);
+  if (all === null) return null;
+  const taken: T[] = [];
+  all.forEach((item, index) => {
+    const addOne: AddProblem = (problem, detail) =>
+      addProblem(problem, { value: item, ...detail, suffix: `[${index}]${detail?.suffix ?? ''}` });
+    const one = take(item, addOne, index);
+    if (one !== null) taken.push(one);
+  });
+  return taken;
 }
+
+/** A list, element by element: an element that cannot be stored is left out with an issue, the others stay. */
+export const list = <T>(element: Field<T>): Field<T[]> => ({
+  ...(element.isText === true ? { isText: true } : {}),
+  read: (value, addProblem) =>
+    elements(value, addProblem, (item, addOne) => {
+      if (item === null) addOne('expected an element, got null');
+      return element.read(item, addOne);
+    }),
+});
 
 /** Objects of a list, each with its position: the rows of a child table. */
 export interface Item {
@@ -195,21 +202,12 @@ export interface Item {
 }
 
 export const items: Field<Item[]> = {
-  read(value, addProblem) {
-    const all = anyList.read(value, addProblem);
-    if (all === null) return null;
-    const taken: Item[] = [];
-    all.forEach((record, index) => {
-      if (isWireRecord(record)) taken.push({ record, index });
-      else
-        addProblem(`expected an object, got ${describeValue(record)}`, {
-          kind: 'record_rejected',
-          suffix: `[${index}]`,
-          value: record,
-        });
-    });
-    return taken;
-  },
+  read: (value, addProblem) =>
+    elements(value, addProblem, (record, addOne, index) => {
+      if (isWireRecord(record)) return { record, index };
+      addOne(`expected an object, got ${describeValue(record)}`, { kind: 'record_rejected' });
+      return null;
+    }),
 };
 
 export function isWireRecord(value: unknown): value is WireRecord {

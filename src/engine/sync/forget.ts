@@ -36,7 +36,7 @@ export async function cleanAccount(context: RunContext, mayLift = false) {
       const request = { stream, accountId, settings: context.privacy ?? NO_PRIVACY, signal, mayLift };
       const { cleaned } = await applyPrivacy(session, request);
       if (cleaned !== undefined) events.onCleaned?.(stream.name, cleaned);
-      all.push({ stream: stream.name, rowsChanged: cleaned?.rowsChanged ?? null });
+      all.push({ stream: stream.name, rowsChanged: cleaned ?? null });
     } catch (error) {
       await session.rollback();
       throw error;

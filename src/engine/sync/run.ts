@@ -10,7 +10,7 @@ import type { RunKey, RunTrigger } from '../control-tables/control-tables.ts';
 import type { Removed, Retention } from '../history/retention.ts';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { Load } from '../loading/load.ts';
-import type { CleanResult, PrivacySettings } from '../privacy/settings.ts';
+import type { PrivacySettings } from '../privacy/settings.ts';
 import { describeOpenRun } from '../control-tables/runs.ts';
 import { openStreamSession, type StreamSession } from '../control-tables/stream-session.ts';
 import type { ReadOptions, SyncSettings } from '../reading/read-request.ts';
@@ -46,7 +46,7 @@ export interface RunEvents {
   /** `records`: the number of records that this run has read so far. */
   readonly onRead?: (stream: StreamName, records: number) => void;
   /** The stored data now complies with the privacy settings. */
-  readonly onCleaned?: (stream: StreamName, result: CleanResult) => void;
+  readonly onCleaned?: (stream: StreamName, rowsChanged: number) => void;
   /** Rows older than their retention were deleted; `failure`: the reason why some of them may remain. */
   readonly onRemoved?: (stream: StreamName, removed: Removed, failure?: SafetySyncError) => void;
   readonly onDeadRuns?: (stream: StreamName, closed: number) => void;

@@ -88,19 +88,13 @@ export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
     onWait: (stream, holder) => {
       log.warn({ stream }, `${stream}: waiting for ${holder} to finish with this stream`);
     },
-    onCleaned: (stream, { rowsChanged, hasOtherKey }) => {
+    onCleaned: (stream, rowsChanged) => {
       if (rowsChanged > 0) {
         log.info(
           { stream, rows: rowsChanged },
           `${stream}: ${formatNumber(rowsChanged, 'row')} rewritten to match the privacy settings`,
         );
       } else log.debug({ stream }, `${stream}: stored rows match the privacy settings`);
-      if (hasOtherKey) {
-        log.warn(
-          { stream },
-          `${stream}: PRIVACY_KEY has changed: stored pseudonyms do not match new ones; safety-sync backfill ${stream} --restart recreates them`,
-        );
-      }
     },
     onRemoved: (stream, removed, failure) => {
       if (failure !== undefined) {
