@@ -197,26 +197,6 @@ test('omitted values and values with pseudonyms are sent to no table, file, log,
   await expectNowhere([CANARY, KEY.PRIVACY_KEY]);
 });
 
-test('a cleaning for later settings removes the protected values without sending them anywhere', async () => {
-  for (const round of ['first', 'second']) {
-    putCanaries(round);
-    expect(await run(['sync', '--force'], {})).toBe(0);
-  }
-  fixture.sandbox.store.followups.delete('two');
-  await run(['reconcile'], {});
-  expect(database.heard([CANARY])).toEqual([CANARY]);
-  expect(await findText(fixture, [CANARY])).not.toEqual([]);
-  database.forget();
-  output = [];
-  expect(await run(['privacy', '--clean'], SETTINGS)).toBe(0);
-  expect(database.heard([CANARY])).toEqual([]);
-  expect(await findText(fixture, [CANARY])).toEqual([]);
-  putCanaries('third');
-  expect(await run(['sync', '--force'], SETTINGS)).toBe(0);
-  expect(database.heard([CANARY])).toEqual([]);
-  expect(output.filter((text) => text.includes(CANARY))).toEqual([]);
-});
-
 test('the id and the names of a forgotten person are sent nowhere any more', async () => {
   putCanaries('Maria');
   expect(await run(['sync', '--force'], KEY)).toBe(0);

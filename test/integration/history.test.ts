@@ -10,7 +10,6 @@ import { SPECIMENS } from '../support/specimens.ts';
 import { type HistoryName, readHistory, StateReplay } from '../support/state-replay.ts';
 import { NOON } from '../support/test-clock.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
-import { rowVersions } from '../support/warehouse-marks.ts';
 
 const SIZE = { followups: 40, employees: 25, equipment: 30, resources: 2, users: 10 };
 const EVERYTHING_MS = 10 * 365 * 24 * 60 * MINUTE_MS;
@@ -47,10 +46,6 @@ const later = (minutes: number) => {
 };
 const historyOf = async (history: HistoryName, key: string) =>
   (await readHistory(worker, history)).filter((row) => row.key === key);
-const changesOf = (key: string) =>
-  worker.query(
-    `select due_changes, reopen_count, first_due_on::text from safety.followup_overview where id = '${key}'`,
-  );
 /** Deleted rows with a last state that does not end with the deletion. */
 const wrongEnds = () =>
   worker.query(
@@ -108,103 +103,6 @@ describe('follow-ups', () => {
     expect(history.map(({ row }) => row['assignee_id'])).toEqual(['A', 'B', 'A', 'D', 'E']);
     expect(history.map(({ from }) => from - (NOON + 10) * 1000)).toEqual([0, 1, 2, 3, 10_000]);
     expect(history.map(({ to }) => to)).toEqual([...history.slice(1).map(({ from }) => from), null]);
-  });
-
-  test('reopenings and changes of the due day are counted, even if the follow-up is deleted in between', async () => {
-    await start({ followups: 3 });
-    const changes: Partial<Followup>[] = [
-      { open: true, due: 20260101 },
-      { open: false, due: 20260101 },
-      { open: true, due: 20260102 },
-      { open: true, due: 20260102, m_assignee_id: 'B' },
-      { open: false, due: 20260105 },
-    ];
-    for (const change of changes) {
-      put(change);
-      await sync(['followups']);
-      expect(await changesOf('one')).toMatchObject([{ first_due_on: '2026-01-01' }]);
-      later(10);
-    }
-    expect(await changesOf('one')).toMatchObject([{ due_changes: '2', reopen_count: '1' }]);
-    worker.sandbox.store.followups.delete('one');
-    await sync(['followups']);
-    later(10);
-    put({ open: true, due: 20260103 });
-    await sync(['followups']);
-    expect(await changesOf('one')).toEqual([
-      { due_changes: '3', reopen_count: '2', first_due_on: '2026-01-01' },
-    ]);
-    const events = await worker.query(
-      `select event, from_value, to_value from safety.followup_events where followup_id = 'one' and event in ('closed', 'due_moved', 'reopened')
-       order by occurred_at, event`,
-    );
-    expect(events).toMatchObject([
-      { event: 'closed' },
-      { event: 'due_moved', from_value: '2026-01-01', to_value: '2026-01-02' },
-      { event: 'reopened' },
-      { event: 'closed' },
-      { event: 'due_moved', from_value: '2026-01-02', to_value: '2026-01-05' },
-      { event: 'due_moved', from_value: '2026-01-05', to_value: '2026-01-03' },
-      { event: 'reopened' },
-    ]);
-  });
-
-  test('if two commits of one run store two states of one record, the history keeps both', async () => {
-    worker = await createTimedWorker({
-      settings: { followupsOverlapMs: EVERYTHING_MS, sliceConcurrency: 1 },
-      sandbox: { size: { ...SIZE, followups: 600 }, readings: { largestPage: 50 } },
-    });
-    const newest = [...worker.sandbox.store.followups.values()].toSorted(
-      (a, b) => b.created_on - a.created_on,
-    )[0];
-    expectSucceeded(await worker.run('followups'));
-    const key = newest?.id ?? '';
-    let asked = 0;
-    worker.sandbox.hooks.beforeResponse = () => {
-      asked += 1;
-      const at = worker.serviceNow() + asked;
-      worker.sandbox.store.followups.update(key, { m_assignee_id: `after ${asked}`, updated_on: at });
-    };
-    expectSucceeded(await worker.run('followups', { kind: 'backfill', restart: true }));
-    worker.sandbox.hooks.beforeResponse = undefined;
-    expectSucceeded(await worker.run('followups'));
-    const history = await historyOf('followup_history', key);
-    expect(history.length).toBeGreaterThanOrEqual(2);
-    expect(history.map(({ to }) => to)).toEqual([...history.slice(1).map(({ from }) => from), null]);
-    const open = worker.sandbox.store.followups.get(key);
-    expect(history.at(-1)?.row['assignee_id']).toBe(open?.m_assignee_id);
-  });
-});
-
-describe('equipment', () => {
-  test('a new column of a stream begins no state of rows for which the migration took its value from _raw', async () => {
-    let version = 1;
-    const isEquipment = ({ name }: StreamDefinition) => name === 'equipments';
-    await start(
-      {},
-      ALL_STREAMS.map((stream) =>
-        isEquipment(stream)
-          ? {
-              ...stream,
-              get normalizerVersion() {
-                return version;
-              },
-            }
-          : stream,
-      ),
-    );
-    for (const id of ['filled', 'empty'])
-      worker.sandbox.store.equipment.put({ ...SPECIMENS.equipments.build(id), title: 'Chain hoist' });
-    await sync();
-    // As if `title` had just been added, and the migration had filled it for one of the two.
-    await worker.query('update safety.equipment set title = null');
-    await worker.query(`update safety.equipment set title = _raw ->> 'title' where id = 'filled'`);
-    version = 2;
-    await sync();
-    const titles = async (id: string) =>
-      (await historyOf('equipment_history', id)).map(({ row }) => row['title']);
-    expect(await titles('filled')).toEqual(['Chain hoist']);
-    expect(await titles('empty')).toEqual([null, 'Chain hoist']);
   });
 });
 
@@ -267,18 +165,6 @@ describe('completions of trainings', () => {
       ['20250110', back, null],
     ]);
   });
-});
-
-test('an unchanged row is not written, with or without earlier states', async () => {
-  await start();
-  await sync();
-  later(20);
-  worker.sandbox.live.step(60);
-  await sync();
-  const before = await rowVersions(worker);
-  worker.sandbox.store.recalculateTraining(worker.serviceNow() + 1);
-  await sync();
-  expect(await rowVersions(worker)).toEqual(before);
 });
 
 test.each(casesOf({ few: [], all: [1, 2, 3] }))(
@@ -358,9 +244,6 @@ describe('changes of the warehouse by hand', () => {
 
   const DAMAGE: [string, string][] = [
     ['follow-ups', `update safety.followups set is_open = not is_open, assignee_id = 'forged'`],
-    ['training', `update safety.training_employee_status set status = 'forged'`],
-    ['equipment', `update safety.equipment set status = 'forged', is_in_service = not is_in_service`],
-    ['inspection schedules', `update safety.equipment_schedules set status = 'forged', expires_at = now()`],
     [
       'schedules, by an additional row',
       `insert into safety.equipment_schedules (account_id, equipment_id, schedule_id, status, _valid_from)
@@ -371,7 +254,7 @@ describe('changes of the warehouse by hand', () => {
       `update safety.training_completions set completed_on = '1999-12-31', is_required = not is_required`,
     ],
   ];
-  test.each(casesOf({ few: DAMAGE.slice(4, 5), all: DAMAGE }))(
+  test.each(casesOf({ few: DAMAGE.slice(1, 2), all: DAMAGE }))(
     'after a reconcile, a change by hand leaves no trace in the histories: %s',
     async (_what, damage) => {
       await startWithPast();
@@ -382,26 +265,4 @@ describe('changes of the warehouse by hand', () => {
       expect(await histories()).toEqual(before);
     },
   );
-
-  test('after the repair of a change by hand, a change at the source begins a state as usual', async () => {
-    await start({ followups: 3 });
-    const put = (assignee: string) =>
-      worker.sandbox.store.followups.put({
-        ...(SPECIMENS.followups.build('one') as unknown as Followup),
-        m_assignee_id: assignee,
-        updated_on: worker.serviceNow(),
-      });
-    put('A');
-    await sync(['followups']);
-    await worker.query(`update safety.followups set assignee_id = 'forged' where id = 'one'`);
-    await repair(['followups']);
-    later(10);
-    put('B');
-    await sync(['followups']);
-    const history = await historyOf('followup_history', 'one');
-    expect(history.map(({ row, from }) => [row['assignee_id'], from / 1000 - NOON])).toEqual([
-      ['A', 0],
-      ['B', 10 * MINUTE_MS],
-    ]);
-  });
 });

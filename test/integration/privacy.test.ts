@@ -1,6 +1,6 @@
 /** Protected values are stored nowhere: canaries, searched in every row of every table after each way that data can take. */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Employee, Equipment, Resource } from '../../src/sandbox/index.ts';
+import type { Equipment, Resource } from '../../src/sandbox/index.ts';
 import type { PrivacySettings } from '../../src/engine/privacy/settings.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { cleanAccount, forgetPerson, settleProtection } from '../../src/engine/sync/forget.ts';
@@ -170,40 +170,23 @@ describe('PRIVACY_OMIT and PRIVACY_PSEUDONYMIZE', () => {
   });
 });
 
-test('a cleaning removes values that were derived from an omitted column: times of messages, days by form, earlier due days, completions', async () => {
+test('a cleaning removes values that were derived from an omitted column: times of messages, days by form, completions', async () => {
   await start();
   putCanaries();
-  for (const due of [20_260_110, 20_260_210]) {
-    worker.time.now += 20 * MINUTE_MS;
-    worker.sandbox.store.followups.update('one', { due, updated_on: worker.serviceNow() });
-    await sync();
-  }
-  const dueDays = `select due_on::text as due, first_due_on::text as first from safety.followup_overview where id = 'one'`;
-  expect(await worker.query(dueDays)).toEqual([{ due: '2026-02-10', first: '2026-01-10' }]);
-  await worker.query(`insert into safety.day_counts (account_id, stream, counted_by, id, status, days, records, in_service) select 'default', 'followups', by, id, 'gone', '{1999-02-03,1999-02-04}', array[n, 0], '{0,0}'
-    from (values ('all', '', 5), ('form', '71', 2), ('form', '72', 3)) as c (by, id, n)`);
+  await sync();
   await worker.query(
     `insert into safety.equipment_completions values ('default', 'e', 's', '2026-01-02', '2026-01-03')`,
   );
   const figures = `select count(*) filter (where _last_message_at is not null or _first_response_at is not null)::int as times,
-    sum(_message_count)::int as messages from safety.followups`;
-  const [before] = await worker.query<{ times: number; messages: number }>(figures);
-  expect(before?.times).toBeGreaterThan(0);
-  await cleanAccount(
-    contextOf({
-      omit: [
-        'followup_messages.sent_at',
-        'followups.form_id',
-        'followups.due_on',
-        'equipment_schedules.last_completed_at',
-      ],
-      pseudonymize: [],
-    }),
-  );
-  expect(await worker.query(dueDays)).toEqual([{ due: null, first: null }]);
-  expect(await worker.query(figures)).toEqual([{ times: 0, messages: before?.messages }]);
-  expect(await worker.query(`select from safety.day_counts where counted_by = 'form'`)).toEqual([]);
-  expect(await worker.query('select from safety.equipment_completions')).toEqual([]);
+    sum(_message_count)::int as messages, (select count(*)::int from safety.day_counts where counted_by = 'form') as days,
+    (select count(*)::int from safety.equipment_completions) as completions from safety.followups`;
+  const [before] = await worker.query<{ times: number; messages: number; days: number }>(figures);
+  expect(Math.min(before?.times ?? 0, before?.days ?? 0)).toBeGreaterThan(0);
+  const omit = ['followup_messages.sent_at', 'followups.form_id', 'equipment_schedules.last_completed_at'];
+  await cleanAccount(contextOf({ omit, pseudonymize: [] }));
+  expect(await worker.query(figures)).toEqual([
+    { times: 0, messages: before?.messages, days: 0, completions: 0 },
+  ]);
 });
 
 inProof(() => {
@@ -234,23 +217,12 @@ inProof(() => {
   });
 });
 
-test('if a column is no longer protected, reading its values again adds no state and no due_moved event, and days are counted again', async () => {
+test('if a column is no longer protected, reading its values again adds no state and no due_moved event', async () => {
   await start(undefined, 0);
   const { store } = worker.sandbox;
-  const equipment = SPECIMENS.equipments.build('e') as unknown as Equipment;
-  const [schedule] = [{ schedule_id: 's1', status: 'uptodate' as const, expiresOn: 9e11, expiringOn: 8e11 }];
-  store.equipment.put({ ...equipment, schedules: [{ ...schedule, lastCompletedOn: 7e11 }] });
-  store.employees.put({
-    ...(SPECIMENS['training-employee-status'].build('t') as unknown as Employee),
-    last_completed: [
-      { id: 1, date_number: 20_250_110, expiresOn: 20_260_110, startsExpiringOn: null, is_required: true },
-    ],
-  });
-  store.recalculateTraining();
   const put = (id: string, patch: object) =>
     store.followups.put({
       ...SPECIMENS.followups.build(id),
-      open: true,
       due: 20_260_110,
       m_assignee_id: 'A',
       updated_on: worker.serviceNow(),
@@ -258,69 +230,25 @@ test('if a column is no longer protected, reading its values again adds no state
     });
   put('one', {});
   put('two', {});
-  const hidden: PrivacySettings = {
-    key: KEY,
-    omit: ['followups.due_on', 'equipment_schedules.last_completed_at', 'training_completions.expires_on'],
-    pseudonymize: ['followups.assignee_id'],
-  };
-  for (const stream of ['followups', 'equipments', 'training-employee-status'] as const)
-    await runWith(hidden, stream);
-  const days = `select date::text, status, followups::int from safety.followup_daily order by 1, 2`;
-  const isOverdue = (rows: readonly { status: string; followups: number }[]) =>
-    rows.some(({ status, followups }) => status === 'overdue' && followups > 1);
-  const found = () => worker.query<{ date: string; status: string; followups: number }>(days);
-  await runWith(hidden, 'followups');
-  expect(isOverdue(await found())).toBe(false);
+  await runWith({ key: KEY, omit: ['followups.due_on'], pseudonymize: ['followups.field_id'] }, 'followups');
   // Two runs: one that reads what changed, one that reads everything.
   worker.time.now += 20 * MINUTE_MS;
   put('two', { m_observer_id: 'somebody' });
   const shown = { omit: [], pseudonymize: [], key: KEY };
   await runWith(shown, 'followups');
   await runWith(shown, 'followups', 'reconcile');
-  await runWith(shown, 'equipments');
-  const completion = `select expires_on::text, valid_to from safety.training_completion_history where user_id = 't'`;
-  expect(await worker.query(completion)).toEqual([{ expires_on: null, valid_to: null }]);
-  store.recalculateTraining();
-  await runWith(shown, 'training-employee-status', 'reconcile');
-  expect(await worker.query(completion)).toEqual([{ expires_on: '2026-01-10', valid_to: null }]);
   expect(await worker.query(`select from safety.followup_states`)).toEqual([]);
-  expect(await worker.query(`select from safety.equipment_schedule_states`)).toEqual([]);
   const moved = `select followup_id from safety.followup_events where event = 'due_moved'`;
   expect(await worker.query(moved)).toEqual([]);
-  expect(
-    await worker.query(`select due_on::text, assignee_id from safety.followups where id in ('one', 'two')`),
-  ).toEqual(Array.from({ length: 2 }, () => ({ due_on: '2026-01-10', assignee_id: 'A' })));
-  const kept = await found();
-  expect(isOverdue(kept)).toBe(true);
+  expect(await worker.query(`select due_on::text from safety.followups where id in ('one', 'two')`)).toEqual(
+    Array.from({ length: 2 }, () => ({ due_on: '2026-01-10' })),
+  );
   // From then on the source moves it.
   worker.time.now += 20 * MINUTE_MS;
   put('one', { due: 20_260_210 });
   store.followups.delete('two');
   expect(await runWith(shown, 'followups', 'reconcile')).toMatchObject({ repaired: 0, note: null });
   expect(await worker.query(moved)).toEqual([{ followup_id: 'one' }]);
-});
-
-test('if an omitted column becomes a pseudonym, or PRIVACY_KEY is another one, reading it again adds no state', async () => {
-  await start(undefined, 0);
-  const { store } = worker.sandbox;
-  store.equipment.put({ ...(SPECIMENS.equipments.build('e') as unknown as Equipment), notes: 'a note' });
-  const columns = ['equipment.notes', 'followup_messages.note'];
-  const runBoth = async (privacy: PrivacySettings) => {
-    worker.time.now += 20 * MINUTE_MS;
-    await runWith(privacy, 'followups');
-    await runWith(privacy, 'followups', 'reconcile');
-    await runWith(privacy, 'equipments');
-    const [row] = await worker.query<{ notes: string | null }>(
-      `select notes from safety.equipment where id = 'e'`,
-    );
-    expect(await worker.query('select from safety.equipment_states')).toEqual([]);
-    return row?.notes;
-  };
-  expect(await runBoth({ key: KEY, omit: columns, pseudonymize: [] })).toBeNull();
-  const first = await runBoth({ key: KEY, omit: [], pseudonymize: columns });
-  expect(first).toMatch(/^pseudonym:/);
-  expect(await runBoth({ key: `another ${KEY}`, omit: [], pseudonymize: columns })).not.toBe(first);
-  expect(await runBoth({ key: KEY, omit: [], pseudonymize: [] })).toBe('a note');
 });
 
 describe('a forgotten person', () => {
@@ -426,18 +354,6 @@ describe('a forgotten person', () => {
     await worker.query(
       `insert into safety_sync.user_lookups (account_id, user_id) values ('default', '${SHORT} '), ('default', 'x')`,
     );
-    await worker.query(`insert into safety_sync.outbox (account_id, event, subject, channel, began_at)
-      select distinct account_id, 'new_field', stream || ' ' || field, 'mail', now() from safety_sync.data_issues
-        where kind = 'unknown_field' and stream = 'followups'
-      union all select 'default', 'new_field', 'followups of ${ID} once', 'mail', now()`);
-    const subjects = async () =>
-      (
-        await worker.query<{ subject: string }>(`select subject from safety_sync.outbox order by subject`)
-      ).map(({ subject }) => subject);
-    expect(await subjects()).toHaveLength(6);
-    // More than one step of a cleaning.
-    await worker.query(`insert into safety.training_completion_states (account_id, user_id, training_id, completed_on, valid_from, valid_to)
-      select 'default', '${ID}', 700000 + i, '2020-01-01', '2020-01-02', '2021-01-02' from generate_series(1, 1100) i`);
     expect((await places('tables')).length).toBeGreaterThan(15);
 
     const forgotten = await forgetPerson(worker.context, ID);
@@ -446,7 +362,6 @@ describe('a forgotten person', () => {
     expect(second.isNameKnown).toBe(true);
     expect(second.runs).toBe(2);
     expect(await places()).toEqual([]);
-    expect(await subjects()).toEqual([]);
     const joined = await worker.query(
       `select u.name, f.observer_id = u.id as observes, t.user_id = u.id as trains, u.id = any (e.assigned_user_ids) as has
        from safety.users u join safety.training_employee_status t on t.account_id = u.account_id and t.user_id = u.id
@@ -454,25 +369,7 @@ describe('a forgotten person', () => {
        where u.account_id = 'default' and u.id = '${forgotten.pseudonym}' and f.id = 'one' and e.id = 'e'`,
     );
     expect(joined).toEqual([{ name: null, observes: true, trains: true, has: true }]);
-    const [completions] = await worker.query<{ n: number }>(
-      `select count(*)::int as n from safety.training_completions where user_id = '${second.pseudonym}'`,
-    );
-    expect(completions?.n).toBeGreaterThan(0);
-    const [states] = await worker.query<{ n: number }>(
-      `select count(distinct training_id)::int as n from safety.training_completion_states
-       where user_id = '${forgotten.pseudonym}' and training_id > 700000`,
-    );
     expect(await findKeysWithoutPerson(worker)).toEqual([]);
-    const people = await worker.query(
-      `select user_id, name, is_trained_here from safety.people where is_forgotten order by user_id`,
-    );
-    expect(people).toEqual(
-      [forgotten.pseudonym, second.pseudonym]
-        .toSorted()
-        .map((one) => ({ user_id: one, name: one, is_trained_here: true })),
-    );
-    expect(states?.n).toBe(1100);
-
     const asked = worker.sandbox.requests.length;
     const rounds = [
       ['third', 'sync'],
@@ -508,43 +405,6 @@ describe('a forgotten person', () => {
     expect(await rowVersions(worker)).toEqual(versions);
   });
 
-  test('namesakes of a forgotten person keep their names, and a reconcile restores removed ones', async () => {
-    await start(KEY_ONLY);
-    const { store } = worker.sandbox;
-    const named = { 101: 'John Smith', 202: 'John Smith', 303: 'Smith, JOHN', 404: 'John Smithson' };
-    for (const [id, name] of Object.entries(named)) store.users.put({ id, name });
-    store.followups.put({
-      ...SPECIMENS.followups.build('one'),
-      updated_on: worker.serviceNow(),
-      m_observer_id: '101',
-      m_assignee_id: '202',
-      m_assigner_id: '303',
-      m_completer_id: '404',
-      messages: [{ id: 'm', m_user_id: '202', note: 'John Smith did it' }],
-    });
-    await sync();
-    const { pseudonym } = await forgetPerson(worker.context, ' 101 ');
-    const read = async () =>
-      await worker.query(`select observer_id, observer_name, assignee_name, assigner_name, m.note, u._raw ->> 'name' as raw
-        from safety.followup_overview f join safety.followup_messages m on m.account_id = f.account_id and m.followup_id = f.id
-          join safety.users u on u.account_id = f.account_id and u.id = f.assignee_id where f.id = 'one'`);
-    const expected = [
-      {
-        observer_id: pseudonym,
-        observer_name: null,
-        assignee_name: 'John Smith',
-        assigner_name: 'Smith, JOHN',
-        note: `${pseudonym} did it`,
-        raw: 'John Smith',
-      },
-    ];
-    expect(await read()).toEqual(expected);
-    await worker.query(`update safety.users set name = '${pseudonym}', _raw = jsonb_set(_raw, '{name}', '"${pseudonym}"'),
-      _hash = '00000000-0000-4000-8000-000000000000' where id in ('202', '303')`);
-    await sync('reconcile');
-    expect(await read()).toEqual(expected);
-  });
-
   test('runs and forget fail with an error about PRIVACY_KEY if it is missing or another one, so that no forgotten id is stored again', async () => {
     await start(KEY_ONLY);
     putPeople('first');
@@ -559,38 +419,25 @@ describe('a forgotten person', () => {
   });
 });
 
-test('settings that protect less than the recorded ones are refused before a request, until they are lifted once', async () => {
-  const omitted = (...omit: string[]): PrivacySettings => ({ key: KEY, omit, pseudonymize: [] });
-  const hidden = omitted('followup_messages.note', 'equipment.notes');
+test('a worker whose settings protect less than the recorded ones stores nothing and sends no request, until they are lifted once', async () => {
+  const hidden: PrivacySettings = { key: KEY, omit: ['equipment.notes'], pseudonymize: [] };
   await start(hidden);
   putCanaries();
   await sync();
   const requests = worker.sandbox.requests.length;
-  const fewer = [contextOf(omitted('followup_messages.note'))];
-  const kept = [contextOf({ ...hidden, keep: ['email'] })];
-  const pseudonyms = [contextOf({ ...omitted('equipment.notes'), pseudonymize: ['followup_messages.note'] })];
-  for (const [contexts, lost] of [
-    [fewer, 'PRIVACY_OMIT had equipment.notes'],
-    [kept, 'USERS_KEEP did not have email'],
-    [pseudonyms, 'PRIVACY_OMIT had followup_messages.note'],
-  ] as const) {
-    await expect(settleProtection(contexts, false)).rejects.toMatchObject({
-      code: 'privacy_less',
+  const weak = contextOf({ ...hidden, omit: [] });
+  const run = { stream: 'equipments', kind: 'sync', trigger: 'schedule' } as const;
+  expect(await runStream(weak, run)).toMatchObject({ outcome: 'failed', error: { code: 'privacy_less' } });
+  expect(worker.sandbox.requests).toHaveLength(requests);
+  for (const [privacy, lost] of [
+    [{ ...hidden, omit: [] }, 'PRIVACY_OMIT had equipment.notes'],
+    [{ ...hidden, keep: ['email'] }, 'USERS_KEEP did not have email'],
+  ] as const)
+    await expect(settleProtection([contextOf(privacy)], false)).rejects.toMatchObject({
       message: expect.stringContaining(lost) as string,
     });
-  }
-  // A worker whose settings became too weak while it ran.
-  const [weak] = fewer;
-  const run = { stream: 'equipments', kind: 'sync', trigger: 'schedule' } as const;
-  expect(weak && (await runStream(weak, run))).toMatchObject({
-    outcome: 'failed',
-    error: { code: 'privacy_less' },
-  });
-  expect(worker.sandbox.requests).toHaveLength(requests);
-  await settleProtection([contextOf({ ...hidden, omit: [...hidden.omit, 'resources.title'] })], false);
-  await settleProtection(fewer, true);
-  await settleProtection(fewer, false);
-  expectSucceeded(await runStream(weak ?? worker.context, run));
+  await settleProtection([weak], true);
+  expectSucceeded(await runStream(weak, run));
 });
 
 /** The context of a worker with these settings. */

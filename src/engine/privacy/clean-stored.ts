@@ -69,6 +69,11 @@ export async function cleanStored(request: CleanRequest): Promise<number> {
     });
   }
   await inTransaction(() => cleanDerived(db, request));
+  // The planner's statistics contain values of columns, too.
+  const tables = [shape.parent, ...shape.children].map(target);
+  const states = shape.stream.histories.map((history) => sql`${history.states}`);
+  const all = [...tables, ...states, sql`safety.day_counts`, sql`safety_sync.data_issues`];
+  await db.execute(sql`analyze ${sql.join(all, sql`, `)}`);
   return changed;
 }
 
