@@ -238,7 +238,7 @@ test('transactions of a stream wait for each other without its lock, and a termi
   expect(await until()).toBe(after);
 });
 
-test('a reader misses no row of a sync, backfill, reconcile, repair, retry, cleaning or forget', async () => {
+test('a reader misses no row of a sync, backfill, reconcile, repair, cleaning or forget', async () => {
   const worker = await createWorker('default');
   const { store } = worker.sandbox;
   const random = createRandom(4);
@@ -258,8 +258,6 @@ test('a reader misses no row of a sync, backfill, reconcile, repair, retry, clea
   const [followup = ''] = store.followups.keys();
   const [person = ''] = store.users.keys();
   const damage = () => worker.query(`update safety.followups set form_id = -1 where id = '${followup}'`);
-  const refuse = `create function refuse() returns trigger language plpgsql as $$
-    begin raise exception 'not yet' using errcode = '22000'; end $$;`;
   const steps: Readonly<Record<string, () => Promise<unknown>>> = {
     sync: () => {
       changeSource(worker, random, 1);
@@ -278,18 +276,6 @@ test('a reader misses no row of a sync, backfill, reconcile, repair, retry, clea
       const onlyRecord = { key: followup, stored: null, requestedType: null };
       expectSucceeded(await worker.run('followups', { onlyRecord }));
     },
-    rejected: async () => {
-      await worker.query(refuse);
-      await worker.query(`create trigger refuse before insert on safety.resources for each row
-        when (new.id = 'late') execute function refuse()`);
-      store.resources.put({ ...[...store.resources.values()][0], id: 'late' });
-      await all('sync');
-      await worker.query('drop trigger refuse on safety.resources');
-    },
-    retry: async () => {
-      expectSucceeded(await worker.run('resources', { retryIssues: true }));
-      expect(await worker.query(`select id from safety.resources where id = 'late'`)).toHaveLength(1);
-    },
     retire: async () => {
       const retirePartition = worker.settings.equipmentTypes[0] ?? '';
       expectSucceeded(await worker.run('equipments', { retirePartition, allowMassDelete: true }));
@@ -305,8 +291,6 @@ test('a reader misses no row of a sync, backfill, reconcile, repair, retry, clea
     forget: () => forgetPerson({ ...worker.context, privacy }, person),
   };
   for (const [name, step] of Object.entries(steps)) {
-    // Citus does not report the kind of error of a COPY on a node: a refused row fails the run there.
-    if (isOnCitus && ['rejected', 'retry'].includes(name)) continue;
     await step();
     const taken = await reader.poll();
     const warehouse = await readWarehouse();

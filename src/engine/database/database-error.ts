@@ -17,7 +17,7 @@ export function databaseCode(error: unknown): string | undefined {
 }
 
 /** The innermost message: that of PostgreSQL itself, without the statement that drizzle adds. */
-export const databaseMessage = (error: unknown): string =>
+const databaseMessage = (error: unknown): string =>
   causesOf(error).findLast(({ message }) => message !== '')?.message ?? String(error);
 
 export const READ_ONLY_ADVICE =

@@ -105,7 +105,9 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     if (record.read.key !== null) keys.push(record.read.key);
     for (const [position, { columns, prefixOf }] of copies.entries()) {
       const prefix = prefixOf(record);
-      for (const row of record.rows[position] ?? []) texts[position] += toCopyLine(columns, row, prefix);
+      let lines = '';
+      for (const row of record.rows[position] ?? []) lines += toCopyLine(columns, row, prefix);
+      texts[position] = (texts[position] ?? '') + lines;
     }
   }
 

@@ -58,22 +58,23 @@ export async function cleanStored(request: CleanRequest): Promise<number> {
     changed += await work(await session.begin());
     await session.commit({ isDurable: false });
   }
-  for (let after = '', isEnd = false; !isEnd;) {
+  let after = '';
+  for (;;) {
+    const page = await readPage(db, request, after);
+    const keys = page.map(({ key }) => key);
+    const last = keys.at(-1);
+    if (last === undefined) break;
     await inTransaction(async (time) => {
-      const page = await readPage(db, request, after);
-      const keys = page.map(({ key }) => key);
-      isEnd = page.length < PAGE_RECORDS;
-      after = keys.at(-1) ?? after;
       await moveRows(db, request, keys);
       return (await writeInPlace(db, request, { page, time })) + (await cleanStates(db, request, keys));
     });
+    after = last;
   }
   await inTransaction(() => cleanDerived(db, request));
   // The planner's statistics contain values of columns, too.
   const tables = [shape.parent, ...shape.children].map(target);
   const states = shape.stream.histories.map((history) => sql`${history.states}`);
-  const all = [...tables, ...states, sql`safety.day_counts`, sql`safety_sync.data_issues`];
-  await db.execute(sql`analyze ${sql.join(all, sql`, `)}`);
+  await db.execute(sql`analyze ${sql.join([...tables, ...states, sql`safety.day_counts`], sql`, `)}`);
   return changed;
 }
 
