@@ -123,7 +123,7 @@ const PAGES = {
     z
       .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
       .describe('trace, debug, info, warn, error, fatal or silent'),
-    'trace, debug (also every request: method, range, size, time, request id; and every statement: its purpose, rows, time), info, warn, error, fatal or silent.',
+    'trace, debug (also every request: method, attempt, time, records, request id), info, warn, error, fatal or silent.',
     { default: 'info' },
   ),
 } as const;

@@ -111,7 +111,7 @@ export const PROGRAM_ERRORS = {
   worker_died: {
     recovery: 'fail_stream',
     meaning:
-      'A run is recorded as running, but no session holds its lock, because its worker was killed, or because it lost its database session and could not close the run. (If the worker itself closes such a run, the code is `lock_lost`.)',
+      'A run is recorded as running, but its database session is gone, because its worker was killed, or because it lost its database session and could not close the run.',
     advice:
       'The worker of that run, or its database session, ended without closing it (killed, power, memory); nothing was half stored.',
     details:

@@ -58,13 +58,11 @@ type Decision = { readonly after: BudgetState | null } & (
   | { readonly kind: 'wait'; readonly ms: number; readonly blockedUntilMs: number | null }
 );
 
-const unblocked = { blockedAtMs: null, blockedUntilMs: null, probeUntilMs: null };
+const UNBLOCKED = { blockedAtMs: null, blockedUntilMs: null, probeUntilMs: null };
 
 /** Whether a request may start. `rate` null: as many as it likes while there is no block. */
 export function decide(state: BudgetState | null, nowMs: number, rate: Rate | null): Decision {
-  // A time in the future is from before the clock was put back.
-  const isKnown = state !== null && state.savedSinceMs <= nowMs;
-  const known = isKnown ? state : { ...unblocked, ...state, savedSinceMs: nowMs };
+  const known = state ?? { ...UNBLOCKED, savedSinceMs: nowMs };
   const { blockedAtMs, blockedUntilMs, probeUntilMs } = known;
   if (blockedUntilMs !== null && nowMs < blockedUntilMs)
     return { kind: 'wait', ms: blockedUntilMs - nowMs, blockedUntilMs, after: null };
@@ -76,10 +74,11 @@ export function decide(state: BudgetState | null, nowMs: number, rate: Rate | nu
   if (rate === null) return { kind: 'start', isProbe, after: isProbe ? { ...known, ...probe } : null };
   const { burst, intervalMs } = rate;
   const savedSinceMs = Math.max(known.savedSinceMs, nowMs - burst * intervalMs) + intervalMs;
-  if (savedSinceMs > nowMs) {
-    const after = isKnown ? null : known;
-    return { kind: 'wait', ms: savedSinceMs - nowMs, blockedUntilMs: null, after };
-  }
+  if (savedSinceMs > nowMs)
+    return {
+      ...{ kind: 'wait', ms: savedSinceMs - nowMs, blockedUntilMs: null },
+      after: state === null ? known : null,
+    };
   return { kind: 'start', isProbe, after: { ...known, ...probe, savedSinceMs } };
 }
 
@@ -179,7 +178,7 @@ export function createRequestBudget({ store, rate, clock, random, onBlocked }: R
 
 /** Keeps the state in this process only. */
 export function createMemoryStore(clock: Pick<Clock, 'now'>): BudgetStore {
-  let kept: BudgetState = { savedSinceMs: 0, ...unblocked };
+  let kept: BudgetState = { savedSinceMs: 0, ...UNBLOCKED };
   return {
     read: () => Promise.resolve({ nowMs: Math.floor(clock.now()), state: kept }),
     replace: (before, after) => {

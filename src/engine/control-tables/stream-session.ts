@@ -145,12 +145,9 @@ function buildSession(opened: Opened) {
       if (!caught.code.startsWith('database_')) return caught;
       const isConsequence = databaseCode(caught) === ABORTED && connection.abortedBy !== undefined;
       const error = isConsequence ? toDatabaseError(connection.abortedBy) : caught;
-      try {
-        const [row] = await connection.query<{ pid: number }>('select pg_backend_pid() as pid');
-        return row?.pid === backendPid ? error : lockLost(error);
-      } catch {
-        return connection.isLost ? lockLost(error) : error;
-      }
+      // A connection that breaks shows it with the next statement at the latest.
+      await connection.query('select').catch(() => undefined);
+      return connection.isLost ? lockLost(error) : error;
     },
     /** Ends the session and with it the lock. */
     close: () => connection.close(),
