@@ -1,6 +1,5 @@
 /** Applies the migrations beside workers and readers: tables in one transaction, then views (migrate-views.ts). */
 import { STREAM_NAMES } from '../engine/streams/index.ts';
-import { holderName } from '../engine/control-tables/lock-holders.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import { type Connection, openConnection, type TextQueries } from '../engine/database/connection.ts';
 import { databaseCode, toDatabaseError } from '../engine/database/database-error.ts';
@@ -139,15 +138,14 @@ interface Patience {
   said: string;
 }
 
-const BLOCKERS = `select a.pid, a.usename as role, a.application_name as application
-  from unnest(pg_blocking_pids($1)) b (pid) join pg_stat_activity a on a.pid = b.pid order by 1`;
+const BLOCKERS = `select format('role %s (%s, pid %s), to end it: select pg_terminate_backend(%s)',
+    coalesce(a.usename, 'unknown'), a.application_name, a.pid, a.pid) as name
+  from unnest(pg_blocking_pids($1)) b (pid) join pg_stat_activity a on a.pid = b.pid order by a.pid`;
 
 /** Names the sessions that the migration waits for, because a forgotten transaction would let it wait without a reason in the log. */
 async function nameHolders(patience: Patience): Promise<void> {
-  const blockers = await patience.watcher.query<Parameters<typeof holderName>[0]>(BLOCKERS, [patience.pid]);
-  const names = blockers.map(
-    (one) => `${holderName(one)}, to end it: select pg_terminate_backend(${one.pid})`,
-  );
+  const blockers = await patience.watcher.query<{ name: string }>(BLOCKERS, [patience.pid]);
+  const names = blockers.map(({ name }) => name);
   if (names.length === 0) return;
   const message = `the migration waits for a lock of ${names.join('; ')}`;
   if (message !== patience.said) patience.warn?.(message);

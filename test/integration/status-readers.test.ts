@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { closeAllDeadRuns, markDeadRuns } from '../../src/engine/control-tables/dead-runs.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { describeOpenRun, readLastRuns, readRuns } from '../../src/engine/control-tables/runs.ts';
-import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { startAppFixture } from '../support/app-fixture.ts';
@@ -11,21 +10,12 @@ import { startHookServer } from '../support/hook-server.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { openFreeStream } from '../support/open-stream.ts';
-import { connectForTest } from '../support/test-database.ts';
 import { createTestWorker } from '../support/worker.ts';
 import { inProof } from '../support/proof.ts';
 import { HARNESSES } from '../support/equipment-types.ts';
 
 const POLLING = { timeout: 45_000, interval: 100 };
 const NEVER = '0 0 1 1 *';
-
-const MANUAL = {
-  stream: 'resources',
-  kind: 'sync',
-  trigger: 'manual',
-  force: true,
-  allowMassDelete: false,
-} as const;
 
 const worker = forEachTest(() => createTestWorker());
 
@@ -130,23 +120,6 @@ describe('a run whose worker died', () => {
     await expect
       .poll(() => worker.query(`select error_code from safety_sync.runs where owner = 'host pid 9'`), POLLING)
       .toEqual([{ error_code: 'worker_died' }]);
-  });
-});
-
-inProof(() => {
-  it('a run that waits for a table lock of another session names that session in the status', async () => {
-    await worker.runAll({ force: true });
-    const session = connectForTest(worker.databaseUrl, { applicationName: 'a BI tool', isSession: true });
-    await session.query('begin; lock table safety.resources in share mode');
-    const { store } = worker.sandbox;
-    store.resources.update([...store.resources.keys()][0] ?? '', { title: 'changed' });
-    const waiting = runStream(worker.context, { ...MANUAL, force: true });
-    await expect
-      .poll(async () => (await runInProcess(['status'], statusEnv())).stdout, POLLING)
-      .toMatch(/\nRuns of documents are held up: role \w+ \(a BI tool, pid \d+\), which locks a table/);
-    await session.query('rollback');
-    expect((await waiting).outcome).toBe('succeeded');
-    await session.close();
   });
 });
 

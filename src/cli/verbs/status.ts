@@ -73,7 +73,6 @@ function toJsonStream({ facts, lastRun, ...rows }: ShownStream) {
     is_scheduled: facts.isScheduled,
     off_reason: facts.offReason,
     last_success_at: toIso(facts.lastSuccessMs),
-    ...(facts.heldUpBy === null ? {} : { held_up_by: facts.heldUpBy }),
     ...(facts.failingWith === null ? {} : { failing_with: facts.failingWith }),
     ...(facts.failedReconcile === null ? {} : { failed_reconcile: facts.failedReconcile }),
     current_until: toIso(facts.currentUntilMs),
@@ -114,10 +113,9 @@ function statusJson({ accounts, problems, isWell, workerSeenMs, privacy }: State
 }
 
 function freshnessText({ facts, unreadRows }: ShownStream, colors: Colors): string {
-  const { freshness, offReason, heldUpBy } = facts;
+  const { freshness, offReason } = facts;
   if (offReason === 'no equipment types') return colors.dim(`off: ${offReason}`);
   if (offReason === 'not offered') return colors.dim(offReason);
-  if (heldUpBy !== null) return colors.red(`${freshness}, held up`);
   if (offReason !== null && freshness !== 'fresh') return colors.dim(offReason);
   if (freshness === 'stale') return colors.red('stale');
   if (freshness === 'never') return colors.dim('never synced');

@@ -131,7 +131,6 @@ const CHANNEL_WORDS: Readonly<Record<string, string>> = { webhook: 'by the webho
 const WORDS: Readonly<Record<ProblemKind, Words>> = {
   ...ALERT_WORDS,
   never_synced: { is: streams('has never been synced', 'have never been synced') },
-  held_up: { is: (subjects) => `runs of ${names(subjects)} are held up` },
   differs: { is: () => 'stored data differs from the settings' },
   request_limit: { is: () => 'the service accepts no requests for a while, because its limit was reached' },
   no_worker: {

@@ -6,7 +6,6 @@ import type { TokenSource } from '../../shared/token-source.ts';
 export type ProblemKind =
   | AlertEvent
   | 'never_synced'
-  | 'held_up'
   | 'differs'
   | 'request_limit'
   | 'no_worker'

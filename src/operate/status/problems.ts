@@ -150,14 +150,14 @@ function withLate({ problem: cause, stops }: Cause, { streams }: AccountFacts): 
 
 function streamProblems(one: StreamStatus, state: AccountFacts, isStopped: boolean): Problem[] {
   const { accountId, nowMs, freshnessBudgetMinutes, tokenSource } = state;
-  const { stream, failingWith, failedReconcile, heldUpBy, lastSuccessMs } = one;
+  const { stream, failingWith, failedReconcile, lastSuccessMs } = one;
   const found: Problem[] = [];
   const add = (given: Parameters<typeof problem>[0]): void =>
     void found.push(problem({ accountId, subject: stream, tokenSource, ...given }));
   const isReason = !completesOthers(stream);
   if (isLate(one) && !isStopped) {
     if (lastSuccessMs === null) {
-      const level = failingWith !== null || heldUpBy !== null ? 'bad' : 'busy';
+      const level = failingWith !== null ? 'bad' : 'busy';
       add({ kind: 'never_synced', level: isReason ? level : 'note', isReason, isFailure: true });
     } else
       add({
@@ -168,7 +168,6 @@ function streamProblems(one: StreamStatus, state: AccountFacts, isStopped: boole
       });
   }
   if (!isUsed(one)) return found;
-  if (heldUpBy !== null) add({ kind: 'held_up', level: 'warning', isFailure: true, detail: heldUpBy });
   const kindOf = (code: string) => (code === 'delete_guard' ? 'delete_guard' : 'stream_failing');
   if (failingWith !== null && !isStopped) {
     // The service responds with the same list until then, so only a forced sync tries again before.

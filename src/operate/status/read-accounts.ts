@@ -5,7 +5,6 @@ import { STREAMS } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { Connection } from '../../engine/database/connection.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
-import { readHeldUp } from '../../engine/control-tables/lock-holders.ts';
 import { findDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 
@@ -31,8 +30,6 @@ export interface StreamFacts {
   readonly newFields: readonly string[];
   /** The service has at least one of the stream's optional methods, or was not asked for them. */
   readonly isOffered: boolean;
-  /** The session that holds the stream's lock without a run, in words: no sync can start until it ends. */
-  readonly heldUpBy: string | null;
 }
 
 export interface AccountsRead {
@@ -57,7 +54,7 @@ export const streamKey = (one: { readonly account_id: string; readonly stream: S
 
 /** A row of `safety_sync.status`. An account whose first request was refused has one without a stream. */
 interface StatusRow
-  extends Record<string, unknown>, Omit<StreamFacts, 'isRunning' | 'newFields' | 'isOffered' | 'heldUpBy'> {
+  extends Record<string, unknown>, Omit<StreamFacts, 'isRunning' | 'newFields' | 'isOffered'> {
   readonly account_id: string;
   readonly openRunId: number | null;
   readonly newFields: string;
@@ -75,7 +72,7 @@ export const UNKNOWN_STREAMS: readonly StreamFacts[] = STREAMS.map(({ name: stre
     failingSinceMs: null,
     failedReconcile: null,
   },
-  ...{ repaired: 0, openIssues: 0, newFields: [], isOffered: true, heldUpBy: null },
+  ...{ repaired: 0, openIssues: 0, newFields: [], isOffered: true },
 }));
 
 const toTexts = (json: string): readonly string[] => JSON.parse(json) as string[];
@@ -96,7 +93,6 @@ export async function readAccounts(
   const migrations = { pendingMigrations, arePendingViews: pending > 0 && pendingMigrations === 0 };
   if (pendingMigrations > 0)
     return { ...read, ...migrations, accounts: new Map(), blocked: new Map(), notOffered: new Map() };
-  const heldUp = await readHeldUp(db, accountIds);
   const rows = await db.execute<StatusRow>(sql`
     select account_id, stream, ${ms('last_success_at')} as "lastSuccessMs", ${ms('watermark')} as "watermarkMs",
       ${ms('calculated_at')} as "calculatedMs", ${ms('current_until')} as "currentUntilMs", open_run_id::float8 as "openRunId",
@@ -112,10 +108,8 @@ export async function readAccounts(
   const byAccount = new Map(rows.map((row) => [row.account_id, row]));
   const factsOf = (account_id: string): StreamFacts[] =>
     UNKNOWN_STREAMS.map((unknown, at) => {
-      const key = streamKey({ account_id, stream: unknown.stream });
-      const heldUpBy = heldUp.get(key) ?? null;
-      const row = byKey.get(key);
-      if (row === undefined) return { ...unknown, heldUpBy };
+      const row = byKey.get(streamKey({ account_id, stream: unknown.stream }));
+      if (row === undefined) return unknown;
       const { lastSuccessMs, watermarkMs, calculatedMs, currentUntilMs, failingWith, failedMessage } = row;
       const { failingSinceMs, failedReconcile, repaired, openIssues } = row;
       const lacking = toTexts(row.notOffered);
@@ -126,7 +120,6 @@ export async function readAccounts(
         isRunning: row.openRunId !== null && !dead.has(row.openRunId),
         newFields: toTexts(row.newFields),
         isOffered: STREAMS[at]?.optionalMethods?.every((one) => lacking.includes(one)) !== true,
-        heldUpBy,
       };
     });
   return {

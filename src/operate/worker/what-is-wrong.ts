@@ -80,7 +80,7 @@ export async function readProblems(app: App) {
     problems,
     read,
     nowMs,
-    /** False when a stream is stale, never synced, failing, refused or held up, or when a scheduled run has no worker. */
+    /** False when a stream is stale, never synced, failing or refused, or when a scheduled run has no worker. */
     isWell: !problems.some(({ isFailure }) => isFailure),
     /** When a scheduled run was last active, by the database's clock; null: never, so no worker is expected. */
     workerSeenMs,

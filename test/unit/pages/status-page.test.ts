@@ -24,7 +24,6 @@ const EVIL_PAGE = renderStatus(
         id: EVIL,
         streams: {
           followups: { isRunning: true, failedMessage: EVIL, failingWith: EVIL, newFields: [EVIL] },
-          resources: { heldUpBy: EVIL },
         },
       },
     ],
