@@ -1,14 +1,13 @@
 export { createSandbox } from './create-sandbox.ts';
-export type { Sandbox } from './create-sandbox.ts';
+export type { Sandbox, SandboxOptions } from './create-sandbox.ts';
 export { defaultSize } from './generate/world.ts';
-export type { SandboxOptions } from './options.ts';
-export type { Fault, FaultKind, FaultOptions } from './faults/fault.ts';
-export { RawNumber } from './raw-number.ts';
+export type { Fault, FaultOptions } from './faults/fault-plan.ts';
 export type * from './records.ts';
 export type { RequestLogEntry } from './request-log.ts';
 export type { TokenState } from './service/access.ts';
 export type { Method } from './service/method.ts';
 export { listMethods } from './service/methods/lists.ts';
 export { defaultReadings, optionalFields } from './service/readings.ts';
-export type { Readings, UnaskedPaging } from './service/readings.ts';
+export type { Readings } from './service/readings.ts';
+export { RawNumber } from './service/write-json.ts';
 export { RecordTable } from './store/record-table.ts';

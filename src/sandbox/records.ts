@@ -42,6 +42,8 @@ export interface Followup {
   deleted: boolean;
   in_progress: boolean;
   field_id: string;
+  /** The number that people see; sent if it is asked for. */
+  followup_display_id: string;
 }
 
 export interface FollowupMessage {
@@ -98,13 +100,6 @@ export interface Equipment {
   status?: string;
   schedules?: Schedule[];
 }
-
-/** "The list of valid column names: not shown": here, every field of an equipment. */
-// prettier-ignore
-export const equipmentFields = [
-  'id', 'serialNumber', 'equipmentType_id', 'created', 'parent_id', 'fieldOffice_id', 'lineOfBusiness_id', 'clients_id',
-  'assignedUsers_id', 'assignedUser_id', 'projects', 'title', 'notes', 'isInService', 'metavalues', 'status', 'schedules',
-] as const satisfies readonly (keyof Equipment)[];
 
 export type Metavalue = number | string | { item_ids: number[] };
 

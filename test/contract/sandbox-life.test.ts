@@ -1,104 +1,119 @@
-import { describe, expect, it } from 'vitest';
+/** The sandbox's generated world, and how it changes. */
+import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { NOON, askList, createTestSandbox } from './sandbox-ask.ts';
 
-const everything = (sandbox: Sandbox): string =>
-  JSON.stringify([
-    [...sandbox.store.followups],
-    [...sandbox.store.resources],
-    [...sandbox.store.employees],
-    [...sandbox.store.equipment],
-    [...sandbox.store.users],
-  ]);
+const everything = ({ store }: Sandbox): string =>
+  JSON.stringify(
+    [store.followups, store.resources, store.employees, store.equipment, store.users].map((table) => [
+      ...table,
+    ]),
+  );
 
-describe('seeds', () => {
-  it('equal seeds, sizes and clocks produce equal sources, before and after equal changes', async () => {
-    const one = await createTestSandbox({ seed: 7, live: { deletions: true } });
-    const two = await createTestSandbox({ seed: 7, live: { deletions: true } });
-    expect(everything(one)).toBe(everything(two));
-    one.live.step(300);
-    two.live.step(300);
-    expect(everything(one)).toBe(everything(two));
-  });
+test('equal seeds, sizes and clocks produce equal sources, before and after equal changes', async () => {
+  const one = await createTestSandbox({ seed: 7, live: { deletions: true } });
+  const two = await createTestSandbox({ seed: 7, live: { deletions: true } });
+  expect(everything(one)).toBe(everything(two));
+  one.live.step(300);
+  two.live.step(300);
+  expect(everything(one)).toBe(everything(two));
 });
 
-describe('a source that changes', () => {
-  it('follow-ups are raised, discussed, reassigned, completed and reopened, and updated_after finds all that changed', async () => {
-    const sandbox = await createTestSandbox();
-    const before = new Map(sandbox.store.followups);
-    sandbox.clock.now = NOON + 60_000;
-    sandbox.live.step(400);
-    const changed = await askList(sandbox, 'followups.list', {
-      updated_after: NOON + 59_999,
-      limit: 500,
-    });
-    const differing = [...sandbox.store.followups].filter(
-      ([key, followup]) => JSON.stringify(followup) !== JSON.stringify(before.get(key)),
-    );
-    expect(changed.map((followup) => followup.id).sort()).toEqual(differing.map(([key]) => key).sort());
-    expect(changed.some((followup) => !before.has(followup.id))).toBe(true);
-    expect(changed.some((followup) => before.get(followup.id)?.open === true && !followup.open)).toBe(true);
-    expect(changed.some((followup) => before.get(followup.id)?.open === false && followup.open)).toBe(true);
-    expect(
-      changed.some((followup) => before.get(followup.id)?.m_assignee_id !== followup.m_assignee_id),
-    ).toBe(true);
-    expect(changed.some((followup) => before.get(followup.id)?.due !== followup.due)).toBe(true);
-  });
-
-  it('trainings are completed and expire, equipment is inspected and taken out of service, resources get new versions', async () => {
-    const sandbox = await createTestSandbox();
-    const { employees, equipment, resources, users } = sandbox.store;
-    const before = {
-      employees: new Map(employees),
-      equipment: new Map(equipment),
-      resources: new Map(resources),
-    };
-    const sizes = { users: users.size, employees: employees.size, equipment: equipment.size };
-    sandbox.clock.now = NOON + 60_000;
-    sandbox.live.step(1500);
-    const changedStatus = [...employees].filter(
-      ([key, now]) => before.employees.get(key)?.status !== now.status,
-    );
-    expect(changedStatus.length).toBeGreaterThan(3);
-    expect(
-      [...equipment].some(([key, now]) => before.equipment.get(key)?.isInService !== now.isInService),
-    ).toBe(true);
-    expect([...equipment].some(([key, now]) => before.equipment.get(key)?.status !== now.status)).toBe(true);
-    expect(
-      [...resources].some(
-        ([key, now]) => (before.resources.get(key)?.versions.length ?? 99) < now.versions.length,
-      ),
-    ).toBe(true);
-    expect(users.size).toBeGreaterThan(sizes.users);
-    expect(employees.size).toBeGreaterThan(sizes.employees);
-    expect(equipment.size).toBeGreaterThan(sizes.equipment);
-  });
+test('generated data has the odd values that the specification allows', async () => {
+  const { store } = await createTestSandbox({ size: { followups: 2000, equipment: 400 } });
+  const followups = [...store.followups.values()];
+  const messages = followups.flatMap((followup) => followup.messages);
+  const notes = messages.map((message) => message.note);
+  for (const odd of ['\n', '\t', '"', '\\', '👷', '安', "'"])
+    expect(notes.some((note) => note?.includes(odd))).toBe(true);
+  expect(notes).toEqual(expect.arrayContaining(['', null]));
+  expect(followups.some((followup) => followup.messages.length === 0)).toBe(true);
+  expect(new Set(messages.map((message) => message.notify))).toEqual(new Set([undefined, true, false]));
+  const equipment = [...store.equipment.values()];
+  expect(new Set(equipment.map((item) => typeof item.schedules))).toEqual(new Set(['undefined', 'object']));
+  expect(equipment.some((item) => item.fieldOffice_id.length === 0)).toBe(true);
+  const schedules = equipment.flatMap((item) => item.schedules ?? []);
+  expect(schedules.some((schedule) => schedule.expiresOn === null)).toBe(true);
+  const metavalues = equipment.flatMap((item) => Object.values(item.metavalues));
+  expect(new Set(metavalues.map((value) => typeof value))).toEqual(new Set(['number', 'string', 'object']));
 });
 
-describe('a simulated day', () => {
-  it('the shares of expired inspections, incomplete trainings and open follow-ups remain similar over six weeks', async () => {
-    const sandbox = await createTestSandbox({ size: { followups: 600 } });
-    const { store } = sandbox;
-    const shares = () => {
-      const equipment = [...store.equipment.values()].filter((one) => one.isInService);
-      const employees = [...store.employees.values()];
-      return {
-        expired: equipment.filter(({ status }) => status === 'expired').length / equipment.length,
-        incomplete: employees.filter(({ status }) => status === 'incomplete').length / employees.length,
-        open: [...store.followups.values()].filter(({ open }) => open).length,
-      };
+test('a sandbox of size zero starts, and its changes create follow-ups', async () => {
+  const size = { followups: 0, employees: 0, equipment: 0, resources: 0, users: 0 };
+  const empty = await createTestSandbox({ size });
+  empty.live.step(50);
+  expect(empty.store.followups.size).toBeGreaterThan(0);
+});
+
+test('changes raise, close, reopen, reassign and postpone follow-ups, and updated_after finds all that changed', async () => {
+  const sandbox = await createTestSandbox({ size: { followups: 800 } });
+  const before = new Map(sandbox.store.followups);
+  sandbox.clock.now = NOON + 60_000;
+  sandbox.live.step(400);
+  const sent = await askList(sandbox, 'followups.list', { updated_after: NOON + 59_999, limit: 500 });
+  const changed = [...sandbox.store.followups.values()].filter((one) => before.get(one.id) !== one);
+  expect(sent.map(({ id }) => id).toSorted()).toEqual(changed.map(({ id }) => id).toSorted());
+  const pairs = changed.map((now) => ({ was: before.get(now.id), now }));
+  for (const hasHappened of [
+    ({ was }) => was === undefined,
+    ({ was, now }) => was?.open === true && !now.open,
+    ({ was, now }) => was?.open === false && now.open,
+    ({ was, now }) => was !== undefined && was.m_assignee_id !== now.m_assignee_id,
+    ({ was, now }) => was !== undefined && was.due !== now.due,
+  ] satisfies ((pair: (typeof pairs)[number]) => boolean)[])
+    expect(pairs.some(hasHappened), hasHappened.toString()).toBe(true);
+});
+
+test('changes complete trainings, hire, inspect, buy and retire equipment, and write documents', async () => {
+  const sandbox = await createTestSandbox();
+  const { employees, equipment, resources, users } = sandbox.store;
+  const before = {
+    employees: new Map(employees),
+    equipment: new Map(equipment),
+    resources: new Map(resources),
+  };
+  const known = users.size;
+  sandbox.clock.now = NOON + 60_000;
+  sandbox.live.step(1500);
+  const isNot = <T>(was: T | undefined, now: T) => was !== undefined && was !== now;
+  expect([...employees].some(([key, now]) => isNot(before.employees.get(key)?.status, now.status))).toBe(
+    true,
+  );
+  for (const field of ['isInService', 'status'] as const)
+    expect([...equipment].some(([key, now]) => isNot(before.equipment.get(key)?.[field], now[field]))).toBe(
+      true,
+    );
+  expect(
+    [...resources].some(([key, { versions }]) =>
+      isNot(before.resources.get(key)?.versions.length, versions.length),
+    ),
+  ).toBe(true);
+  expect(users.size).toBeGreaterThan(known);
+  expect(equipment.size).toBeGreaterThan(before.equipment.size);
+});
+
+test('over six weeks of days the shares of expired, incomplete and open remain similar', async () => {
+  const sandbox = await createTestSandbox({ size: { followups: 600 } });
+  const { store } = sandbox;
+  const shares = () => {
+    const equipment = [...store.equipment.values()].filter((one) => one.isInService);
+    const employees = [...store.employees.values()];
+    return {
+      expired: equipment.filter(({ status }) => status === 'expired').length / equipment.length,
+      incomplete: employees.filter(({ status }) => status === 'incomplete').length / employees.length,
+      open: [...store.followups.values()].filter(({ open }) => open).length,
     };
-    const before = shares();
-    const known = store.followups.size;
-    for (let day = 0; day < 42; day += 1) {
-      sandbox.clock.now += 24 * 3_600_000;
-      sandbox.live.day();
-    }
-    const after = shares();
-    expect(after.expired).toBeGreaterThan(0.01);
-    expect(after.expired).toBeLessThan(before.expired + 0.1);
-    expect(Math.abs(after.incomplete - before.incomplete)).toBeLessThan(0.1);
-    expect(Math.abs(after.open - before.open)).toBeLessThan(50);
-    expect(store.followups.size).toBeGreaterThan(known + 20);
-  });
+  };
+  const before = shares();
+  const known = store.followups.size;
+  for (let day = 0; day < 42; day += 1) {
+    sandbox.clock.now += 24 * 3_600_000;
+    sandbox.live.day();
+  }
+  const after = shares();
+  expect(after.expired).toBeGreaterThan(0.01);
+  expect(after.expired).toBeLessThan(before.expired + 0.1);
+  expect(Math.abs(after.incomplete - before.incomplete)).toBeLessThan(0.1);
+  expect(Math.abs(after.open - before.open)).toBeLessThan(50);
+  expect(store.followups.size).toBeGreaterThan(known + 20);
 });

@@ -1,187 +1,180 @@
-import { request } from 'node:http';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { NOON, answered, ask, createSmallSandbox, errorOf, get, post } from './sandbox-ask.ts';
-import { forAllTests } from '../support/lifetime.ts';
+/** The sandbox against the protocol of the specification, and its faults. */
+import { describe, expect, test } from 'vitest';
+import { ask, createSmallSandbox, createTestSandbox, errorOf, NOON, send } from './sandbox-ask.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { CRANES } from '../support/equipment-types.ts';
 
-/** A request with the token. */
-const KNOWN = { token: 'sandbox-token' };
-const methods: [string, object][] = [
-  ['resources.list', {}],
-  ['followups.list', {}],
-  ['training-employee-status.list', {}],
-  ['equipments.list', { equipmentType_id: CRANES }],
-  ['users.info', { user: '10001' }],
-];
+const sandbox = forEachTest(() => createSmallSandbox());
+const METHODS = {
+  'resources.list': {},
+  'followups.list': {},
+  'training-employee-status.list': {},
+  'equipments.list': { equipmentType_id: CRANES },
+  'users.info': { id: '10003' },
+};
+const post = (method: string, body: string) => send(sandbox, `/v1/${method}`, { method: 'POST', body });
 
-const sandbox = forAllTests(() => createSmallSandbox({ readings: { usersInfo: 'user' } }));
-beforeAll(() => {
-  sandbox.store.users.put({ id: '10001', name: 'Ada Byron' });
+test('every method accepts GET and POST with equal responses, and pretty adds white space', async () => {
+  for (const [method, parameters] of Object.entries(METHODS)) {
+    const posted = await ask(sandbox, method, parameters);
+    const query = encodeURIComponent(JSON.stringify({ token: sandbox.token, ...parameters }));
+    expect(posted.body['ok'], method).toBe(true);
+    expect((await send(sandbox, `/v1/${method}?${query}`, {})).text).toBe(posted.text);
+    expect((await ask(sandbox, method, { ...parameters, pretty: true })).text).toContain('\n  "');
+  }
 });
 
-describe('requests', () => {
-  it.each(methods)('%s accepts GET and POST with equal responses', async (method, parameters) => {
-    const request = { token: sandbox.token, ...parameters };
-    const posted = await post(sandbox, method, request);
-    const got = await get(sandbox, method, request);
-    expect(posted.body['ok']).toBe(true);
-    expect(got.text).toBe(posted.text);
+test('every response has HTTP status 200, JSON, a unique alphanumeric SVC-Request-ID and a numeric SVC-Response-Time', async () => {
+  const answers = [
+    await ask(sandbox, 'resources.list'),
+    await ask(sandbox, 'no.such.method'),
+    await post('resources.list', 'not json'),
+    await ask(sandbox, 'followups.list', { limit: 501 }),
+  ];
+  expect(answers.at(-1)?.body).toEqual({
+    ok: false,
+    error: 'parameter_invalid',
+    description: expect.stringMatching(/^limit: ./) as string,
   });
-
-  it('a GET has the request object as JSON in the query string, URL-encoded where needed', async () => {
-    const { hostname, port } = new URL(sandbox.url);
-    const status = await new Promise<string>((resolve, reject) => {
-      const path = `/v1/users.info?{"token":"${sandbox.token}","user":10001}`;
-      request({ hostname, port, path }, (response) => {
-        let text = '';
-        response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
-        response.on('end', () => resolve(text));
-      })
-        .on('error', reject)
-        .end();
-    });
-    expect(JSON.parse(status)).toEqual({ ok: true, user: { id: '10001', name: 'Ada Byron' } });
-  });
+  for (const { status, headers } of answers) {
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+    expect(headers.get('svc-request-id')).toMatch(/^[0-9a-zA-Z]+$/);
+    expect(headers.get('svc-response-time')).toMatch(/^\d+$/);
+  }
+  expect(new Set(answers.map(({ headers }) => headers.get('svc-request-id'))).size).toBe(answers.length);
 });
 
-describe('responses', () => {
-  it('every response has a unique alphanumeric SVC-Request-ID and a numeric SVC-Response-Time', async () => {
-    const answers = await Promise.all([
-      ask(sandbox, 'resources.list'),
-      ask(sandbox, 'followups.list'),
-      ask(sandbox, 'no.such.method'),
-      post(sandbox, 'resources.list', 'not json'),
-      post(sandbox, 'resources.list', {}),
-    ]);
-    const ids = answers.map((answer) => answer.headers.get('svc-request-id') ?? '');
-    for (const id of ids) expect(id).toMatch(/^[0-9a-zA-Z]+$/);
-    expect(new Set(ids).size).toBe(ids.length);
-    for (const answer of answers) expect(answer.headers.get('svc-response-time')).toMatch(/^\d+(\.\d+)?$/);
-  });
-
-  it('an error response has ok=false, an identifier and a description, with HTTP status 200', async () => {
-    const { status, body, headers } = await ask(sandbox, 'followups.list', { limit: 501 });
-    expect(status).toBe(200);
-    expect(headers.get('content-type')).toMatch(/^application\/json/);
-    expect(body).toEqual({
-      ok: false,
-      error: 'parameter_invalid',
-      description: 'limit: expected a whole number from 1 to 500',
-    });
-  });
+test('addresses, HTTP methods and bodies that the specification does not know are refused', async () => {
+  for (const path of ['/v1/followups.delete', '/v2/followups.list', '/', '/v1/followups.list/'])
+    expect((await send(sandbox, path, {})).body['error'], path).toBe('api_method_not_found');
+  for (const method of ['PUT', 'DELETE', 'OPTIONS'])
+    expect((await send(sandbox, '/v1/resources.list', { method })).body['error']).toBe(
+      'request_method_invalid',
+    );
+  for (const text of ['', 'token=x', '[]', 'null', '7', '{"token":', '%zz']) {
+    expect((await post('resources.list', text)).body['error'], text).toBe('request_data_invalid');
+    expect((await send(sandbox, `/v1/resources.list?${text}`, {})).body['error']).toBe(
+      'request_data_invalid',
+    );
+  }
 });
 
-describe('errors', () => {
-  it('a URL that matches no method returns api_method_not_found', async () => {
-    for (const path of [
-      '/v1/followups.delete',
-      '/v2/followups.list',
-      '/followups.list',
-      '/',
-      '/v1/followups.list/',
-    ]) {
-      const { status, body } = await answered(
-        await fetch(`${sandbox.url}${path}`, {
-          method: 'POST',
-          body: JSON.stringify({ token: sandbox.token }),
-        }),
-      );
-      expect([path, status, body['ok'], body['error']]).toEqual([path, 200, false, 'api_method_not_found']);
-    }
-  });
+test.each([
+  ['no token', 'resources.list', { token: undefined }, 'token_missing'],
+  ['an empty token', 'resources.list', { token: '' }, 'token_missing'],
+  ['a token that is no text', 'resources.list', { token: 7 }, 'token_invalid'],
+  [
+    'an unknown token, before its parameters',
+    'followups.list',
+    { token: 'other', limit: -1 },
+    'token_invalid',
+  ],
+  ['equipment without a type', 'equipments.list', {}, 'parameter_missing'],
+  ['users.info without a user', 'users.info', {}, 'parameter_missing'],
+  ['an unsupported parameter', 'followups.list', { colour: 'red', limit: -1 }, 'parameter_unexpected'],
+  ['pretty that is no boolean', 'followups.list', { pretty: 'true' }, 'parameter_invalid'],
+  ['an unknown user', 'users.info', { id: 'nobody' }, 'content_not_found'],
+])('the response to %s (%s %j) is refused', async (_, method, parameters, error) => {
+  expect(await errorOf(sandbox, method, parameters)).toBe(error);
+});
 
-  it.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS'])(
-    'the HTTP method %s returns request_method_invalid',
-    async (httpMethod) => {
-      const response = await fetch(`${sandbox.url}/v1/resources.list`, { method: httpMethod });
-      const { status, body } = await answered(response);
-      expect([status, body['error']]).toEqual([200, 'request_method_invalid']);
-    },
-  );
-
-  it.each(['', 'token=x', '[]', 'null', '"text"', '7', '{"token":', '{token:"x"}'])(
-    'a POST with the body <%s> returns request_data_invalid, because it is no JSON request object',
-    async (text) => {
-      const { status, body } = await post(sandbox, 'resources.list', text);
-      expect([status, body['error']]).toEqual([200, 'request_data_invalid']);
-    },
-  );
-
-  it.each(['', 'token=x', '%7B', '%zz', '[]'])(
-    'a GET with the query <%s> returns request_data_invalid, because it is no JSON request object',
-    async (query) => {
-      const { status, body } = await get(sandbox, 'resources.list', query);
-      expect([status, body['error']]).toEqual([200, 'request_data_invalid']);
-    },
-  );
-
-  it.each([
-    ['a request without a token', 'resources.list', {}, 'token_missing'],
-    ['an empty token', 'resources.list', { token: '' }, 'token_missing'],
-    ['an unknown token', 'resources.list', { token: 'other' }, 'token_invalid'],
-    ['a token that is no text', 'resources.list', { token: 7 }, 'token_invalid'],
-    [
-      'a refused token, before its parameters',
-      'followups.list',
-      { token: 'other', limit: -1 },
-      'token_invalid',
-    ],
-    ['equipment without a type', 'equipments.list', KNOWN, 'parameter_missing'],
-    ['users.info without a user', 'users.info', KNOWN, 'parameter_missing'],
-    ['an unknown user', 'users.info', { ...KNOWN, user: 'nobody' }, 'content_not_found'],
-  ])('the response to %s (%s %j) is %s', async (_, method, request, error) => {
-    expect((await post(sandbox, method, request)).body['error']).toBe(error);
-  });
-
-  it.each([
+test('a token is refused while it is inactive, without permission, of an inactive account, or revoked', async () => {
+  for (const [state, error] of [
     ['inactive', 'token_inactive'],
     ['without-permission', 'token_permission'],
     ['account-inactive', 'account_inactive'],
-  ] as const)(
-    'a token that becomes %s returns %s for every method until it is active again',
-    async (state, id) => {
-      sandbox.access.set(state);
-      for (const [method, parameters] of methods) {
-        const { status, body } = await ask(sandbox, method, parameters);
-        expect([method, status, body['error']]).toEqual([method, 200, id]);
-      }
-      sandbox.access.set('active');
-      expect((await ask(sandbox, 'resources.list')).body['ok']).toBe(true);
-    },
-  );
-
-  it('a revoked token returns token_invalid, and its successor is accepted', async () => {
-    sandbox.access.set('active', 'successor');
-    sandbox.access.revoke();
-    expect(await errorOf(sandbox, 'resources.list')).toBe('token_invalid');
-    expect((await post(sandbox, 'resources.list', { token: 'successor' })).body['ok']).toBe(true);
-    sandbox.access.set('active');
-  });
-
-  it.each(methods)(
-    '%s refuses an unsupported parameter, and pretty if it is no boolean',
-    async (method, parameters) => {
-      expect(await errorOf(sandbox, method, { ...parameters, colour: 'red' })).toBe('parameter_unexpected');
-      for (const pretty of ['true', 1, null]) {
-        expect(await errorOf(sandbox, method, { ...parameters, pretty })).toBe('parameter_invalid');
-      }
-    },
-  );
+    ['active', undefined],
+  ] as const) {
+    sandbox.access.set(state);
+    for (const [method, parameters] of Object.entries(METHODS))
+      expect(await errorOf(sandbox, method, parameters), method).toBe(error);
+  }
+  sandbox.access.revoke();
+  sandbox.access.set('active', 'successor');
+  expect(await errorOf(sandbox, 'resources.list')).toBe('token_invalid');
+  expect(await errorOf(sandbox, 'resources.list', { token: 'successor' })).toBeUndefined();
 });
 
-describe('the request log', () => {
-  it('the request log has method and parameters, and whether a token was present, but not the token', async () => {
-    await ask(sandbox, 'followups.list', { limit: 3, status: 'open' });
-    expect(sandbox.requests.at(-1)).toMatchObject({
-      at: NOON,
-      httpMethod: 'POST',
-      method: 'followups.list',
-      params: { limit: 3, status: 'open' },
-      token: 'present',
-      outcome: 'ok',
-      fault: null,
-      records: 3,
+test('the request log has method and parameters, but not the token', async () => {
+  await ask(sandbox, 'followups.list', { limit: 3, status: 'open' });
+  expect(sandbox.requests).toMatchObject([
+    {
+      ...{ at: NOON, httpMethod: 'POST', method: 'followups.list', params: { limit: 3, status: 'open' } },
+      ...{ outcome: 'ok', fault: null, records: 3 },
+    },
+  ]);
+  expect(JSON.stringify(sandbox.requests)).not.toContain(sandbox.token);
+});
+
+describe('faults', () => {
+  const raw = (init: RequestInit = {}): Promise<Response> =>
+    fetch(`${sandbox.url}/v1/resources.list`, {
+      method: 'POST',
+      body: JSON.stringify({ token: sandbox.token }),
+      ...init,
     });
-    expect(JSON.stringify(sandbox.requests)).not.toContain(sandbox.token);
+
+  test('reset closes the connection before any response, cut in the middle of it, and slow sends it whole', async () => {
+    sandbox.faults.next(() => true, { kind: 'reset' });
+    await expect(raw()).rejects.toThrow('fetch failed');
+    expect(sandbox.requests.at(-1)).toMatchObject({
+      fault: 'reset',
+      outcome: 'no-response',
+      requestId: null,
+    });
+    sandbox.faults.next(() => true, { kind: 'cut', share: 0.9 });
+    const cut = await raw();
+    await expect(cut.text()).rejects.toThrow('terminated');
+    sandbox.faults.next(() => true, { kind: 'slow', durationMs: 20 });
+    expect(((await (await raw()).json()) as { resources: object[] }).resources).toHaveLength(20);
+  });
+
+  test('hang never responds', async () => {
+    sandbox.faults.next((entry) => entry.method === 'resources.list', { kind: 'hang' });
+    const untilClosed = expect(raw()).rejects.toThrow('fetch failed');
+    await expect.poll(() => sandbox.requests.at(-1)?.fault).toBe('hang');
+    await sandbox.close();
+    await untilClosed;
+  });
+
+  test('nonJson is a page of a gateway with its status and no header of the service', async () => {
+    for (const [fault, expected] of [
+      [{}, [502, '<html>', null]],
+      [{ httpStatus: 429, body: 'slow down', headers: { 'retry-after': '3' } }, [429, 'slow d', '3']],
+    ] as const) {
+      sandbox.faults.next(() => true, { kind: 'nonJson', ...fault });
+      const response = await raw();
+      expect(response.headers.get('svc-request-id')).toBeNull();
+      const text = (await response.text()).slice(0, 6);
+      expect([response.status, text, response.headers.get('retry-after')]).toEqual(expected);
+    }
+  });
+
+  test('rates apply faults to about their share of requests, and equal seeds to equal requests', async () => {
+    const faultsOf = async (seed: number) => {
+      const faulty = await createTestSandbox({ seed, faults: { rateLimit: 0.2, serverError: 0.2 } });
+      for (let count = 0; count < 100; count += 1) await ask(faulty, 'users.info');
+      return faulty.requests.map((entry) => entry.fault);
+    };
+    const first = await faultsOf(1);
+    for (const kind of ['rateLimit', 'serverError']) {
+      const count = first.filter((fault) => fault === kind).length;
+      expect([kind, count > 10 && count < 30]).toEqual([kind, true]);
+    }
+    expect(await faultsOf(1)).toEqual(first);
+    expect(await faultsOf(2)).not.toEqual(first);
+  });
+
+  test('one request too many locks every token out for the window, and then the count begins anew', async () => {
+    sandbox.faults.set({ limiter: { requests: 3, windowMs: 1000 } });
+    sandbox.access.set('active', 'other');
+    const send = async (token = sandbox.token) => await errorOf(sandbox, 'resources.list', { token });
+    const LIMITED = 'rate_limit_exceeded';
+    const first = [await send(), await send(), await send(), await send()];
+    expect(first).toEqual([undefined, undefined, undefined, LIMITED]);
+    sandbox.clock.now += 999;
+    expect(await send('other')).toBe(LIMITED);
+    sandbox.clock.now += 1;
+    expect([await send(), await send(), await send(), await send()]).toEqual(first);
   });
 });

@@ -70,7 +70,7 @@ const workSitesStream: StreamDefinition = {
 
 const SIX = [...STREAMS, workSitesStream];
 
-type Sites = RecordTable<Record<string, unknown>>;
+type Sites = RecordTable<object>;
 
 const buildSite = (id: string) => ({ id, name: `Site ${id}`, opened: NOON - 5_000 });
 

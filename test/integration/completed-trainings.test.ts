@@ -153,7 +153,7 @@ describe('a list that changes while its pages are read', () => {
     let passes = 0;
     worker.sandbox.hooks.beforeResponse = (entry) => {
       if (pageOf(entry) === 1) passes += 1;
-      const id = `new ${entry.number}`;
+      const id = `new ${worker.sandbox.requests.length}`;
       recordsOf(worker).put(completion(id, { date_number: TODAY, created: NOON + DAY_MS }));
     };
     expect(await sync(worker)).toMatchObject({ outcome: 'succeeded', counts: { deleted: 0 } });

@@ -6,7 +6,7 @@ import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
 import { removeExpired } from '../../src/engine/history/retention.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { followupsStream } from '../../src/engine/streams/followups.ts';
-import { dayNumber, dayOf, toDay } from '../support/expected-views.ts';
+import { dayNumber, dayOf, toDay } from '../support/local-day.ts';
 import { countStored } from '../support/count-days.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { openFreeStream } from '../support/open-stream.ts';

@@ -4,7 +4,7 @@ import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { recordCompletions } from '../../src/engine/history/completions.ts';
 import { equipmentsStream } from '../../src/engine/streams/equipments.ts';
 import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
-import { dayNumber, dayOf, toDay } from '../support/expected-views.ts';
+import { dayNumber, dayOf, toDay } from '../support/local-day.ts';
 import { sumMessages } from '../support/sum-messages.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { type PastFollowup, randomFollowup, storePast } from '../support/random-past.ts';

@@ -32,7 +32,7 @@ test('a slow response and a long merge fail no run, although the role has short 
     $$ begin perform pg_sleep(0.6); return null; end $$`);
   await worker.query(`create trigger dawdle after insert or update on safety.resources
     for each statement execute function public.dawdle()`);
-  worker.sandbox.faults.next(() => true, { kind: 'slow', durationMs: 700, pieces: 2 });
+  worker.sandbox.faults.next(() => true, { kind: 'slow', durationMs: 700 });
   expectSucceeded(await worker.run('resources'));
   expect(await worker.query(`select count(*)::int as live from safety.resources`)).toEqual([{ live: 4 }]);
   worker.sandbox.store.resources.update([...worker.sandbox.store.resources.keys()][0] ?? '', { title: 'x' });

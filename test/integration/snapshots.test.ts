@@ -101,7 +101,7 @@ describe.each(casesOf<Snapshot[]>({ few: ['equipments'], all: [...SNAPSHOTS] }))
   test('a run whose responses are all cut off fails with response_cut and deletes nothing', async () => {
     await startSynced(stream, { mostRetries: 2 });
     for (const share of casesOf({ few: [0.999], all: [0.2, 0.9, 0.999] })) {
-      worker.sandbox.faults.next(() => true, { kind: 'cut', framing: 'chunked', share }, 12);
+      worker.sandbox.faults.next(() => true, { kind: 'cut', share }, 12);
       await expectRefused(stream, 'response_cut');
       worker.sandbox.faults.clear();
     }

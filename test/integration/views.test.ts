@@ -1,125 +1,267 @@
-/** The views against an independent computation from the service's answers. */
-import { beforeAll, describe, expect, test } from 'vitest';
-import { STREAMS } from '../../src/engine/streams/index.ts';
-import { NAMING_LISTS } from '../../src/engine/streams/optional-methods.ts';
+/** The views: golden rows of small accounts, and what holds for every column of a kind. */
+import { beforeAll, expect, test } from 'vitest';
 import { LABEL_KINDS } from '../../src/warehouse/labels.ts';
-import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
+import { writeRecordUrls, writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
 import { countStored } from '../support/count-days.ts';
-import type { Equipment, Followup } from '../../src/sandbox/index.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { findKeysWithoutPerson, readPersonColumns } from '../support/people-keys.ts';
-import { SPECIMENS } from '../support/specimens.ts';
-import { dayNumber, dayOf, expectedViews, toDay, type ViewRow } from '../support/expected-views.ts';
-import { readSource, TABLES, type TableName } from '../support/source-oracle.ts';
-import { readHistory } from '../support/state-replay.ts';
+import { addTo } from '../support/story.ts';
+import { sumMessages } from '../support/sum-messages.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker } from '../support/worker.ts';
+import { createTestWorker, SMALL_SANDBOX } from '../support/worker.ts';
 
-const ZONES = ['UTC', 'Pacific/Kiritimati', 'Pacific/Niue'];
+/** 14 hours before UTC: most moments are on another day there. */
+const ZONE = 'Pacific/Kiritimati';
+/** Days ago, there. */
+const ago = (days: number): string =>
+  new Date(Date.now() + (14 - 24 * days) * 3_600_000).toISOString().slice(0, 10);
+/** An hour after its midnight. */
+const at = (days: number): string => `${ago(days)}T01:00:00+14:00`;
 
-const worker = forAllTests(() => createTestWorker({ sandbox: { seed: 19 } }));
-beforeAll(async () => {
-  worker.sandbox.readings.notOffered = NAMING_LISTS;
-  const sync = async () => {
-    for (const { name } of STREAMS)
-      if (name !== 'names') expectSucceeded(await worker.run(name, { kind: 'reconcile', force: true }));
+const worker = forAllTests(() => createTestWorker({ sandbox: { seed: 19, size: SMALL_SANDBOX } }));
+const query = (text: string) => worker.query(text);
+/** A new account with days of that zone. */
+async function account(name: string) {
+  await writeReportingTimezones(worker.connection.db, [{ accountId: name, timezone: ZONE }]);
+  /** The columns of a view's rows, as text and in order. */
+  const rows = async (view: string, columns: string): Promise<string[]> => {
+    const texts = columns.split(' ').map((column) => `coalesce(${column}::text, '-')`);
+    const found = await query(
+      `select concat_ws(' | ', ${texts.join(', ')}) as row from safety.${view} where account_id = '${name}' order by 1`,
+    );
+    return found.map(({ row }) => String(row));
   };
-  await sync();
-  const { store, live } = worker.sandbox;
-  live.step(120);
-  // A category was never observed.
-  for (const key of store.resources.keys()) store.resources.update(key, { category_id: '11' });
-  // Deleted parents with children that stay in the tables.
-  for (const table of [store.resources, store.followups, store.employees, store.equipment]) {
-    for (const key of [...table.keys()].slice(0, 5)) table.delete(key);
-  }
-  store.recalculateTraining();
-  await sync();
+  return { add: addTo(worker.connection, name), rows };
+}
+beforeAll(async () => {
+  for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
 });
 
-/** Values as text, points in time in milliseconds. */
-async function readView(view: string, columns: readonly string[]): Promise<ViewRow[]> {
-  const typed = columns.map((column) =>
-    column.endsWith('_at')
-      ? `floor(extract(epoch from ${column}) * 1000)::text as ${column}`
-      : `${column}::text`,
+test('followup_overview shows ages, days, names, notes, messages, and what belongs to assignee and form', async () => {
+  const { add, rows } = await account('followups');
+  await add('safety.names', { _key: 'form:7', kind: 'form', id: '7', name: 'Yard check' });
+  await add('safety.names', { _key: 'field_office:o1', kind: 'field_office', id: 'o1', name: 'Harbour' });
+  await add('safety.labels', { kind: 'form', id: '7', parent_id: 'checks' });
+  await add('safety.users', { id: 'u', name: 'Ada', field_office_ids: ['o1', 'o2'], supervisor_id: 's' });
+  await add('safety.users', { id: 's', name: 'Sam' });
+  const open = { form_id: 7, is_open: true, observer_id: 's', assigner_id: 's' };
+  await add(
+    'safety.followups',
+    { ...open, id: 'late', assignee_id: 'u', created_at: at(40), due_on: ago(3) },
+    { ...open, id: 'new', assignee_id: 'x', created_at: at(0), due_on: ago(0) },
+    { ...open, id: 'gone', created_at: at(9), _deleted_at: at(1) },
+    { ...open, id: 'done', is_open: false, created_at: at(20), due_on: ago(8), resolved_at: at(10) },
   );
-  return await worker.query<ViewRow>(`select ${typed.join(', ')} from safety.${view}`);
-}
+  const message = { followup_id: 'late', user_id: 's' };
+  await add(
+    'safety.followup_messages',
+    { ...message, id: 'a', position: 1, sent_at: at(40), note: 'found' },
+    { ...message, id: 'b', position: 2, sent_at: at(30), note: 'asked', user_id: 'u', reassignee_id: 'u' },
+    { ...message, id: 'c', position: 3, sent_at: at(20), note: 'sent' },
+  );
+  await sumMessages(worker.connection);
+  const times =
+    'id is_overdue age_days age_bucket days_until_due days_overdue days_to_resolve closed_in_time';
+  expect(await rows('followup_overview', `${times} created_on resolved_on`)).toEqual([
+    `done | false | - | - | - | - | 10 | true | ${ago(20)} | ${ago(10)}`,
+    `late | true | 40 | 31-60 | -3 | 3 | - | - | ${ago(40)} | -`,
+    `new | false | 0 | 00-07 | 0 | - | - | - | ${ago(0)} | -`,
+  ]);
+  const people = 'id observer_name assignee_name responsible_name field_offices supervisor_name';
+  expect(await rows('followup_overview', `${people} form_label form_group form_key`)).toEqual([
+    'done | Sam | - | Sam | - | - | Yard check | checks | followups/7',
+    'late | Sam | Ada | Ada | Harbour, o2 | Sam | Yard check | checks | followups/7',
+    'new | Sam | - | x | - | - | Yard check | checks | followups/7',
+  ]);
+  const messages =
+    'id first_note last_note message_count reassignment_count last_message_on first_response_on';
+  expect(await rows('followup_overview', messages)).toContain(
+    `late | found | sent | 3 | 1 | ${ago(20)} | ${ago(30)}`,
+  );
+});
 
-const sorted = (rows: readonly ViewRow[]): string[] =>
-  rows.map((row) => JSON.stringify(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1)))).toSorted();
-
-describe.each(ZONES)('days in time zone %s', (timezone) => {
-  beforeAll(async () => {
-    await writeReportingTimezones(worker.connection.db, [{ accountId: 'default', timezone }]);
-    await countStored(worker.connection);
+test('views with a row for each element, of equipment and of documents, show live parents alone', async () => {
+  const { add, rows } = await account('elements');
+  const lists = {
+    field_office_ids: ['o', 'p'],
+    client_ids: ['c'],
+    project_ids: [4],
+    assigned_user_ids: ['u', 'x'],
+  };
+  const piece = { title: 'Crane', equipment_type_id: 't', is_in_service: true, status: 'expired', ...lists };
+  await add('safety.equipment', { id: 'e', ...piece }, { id: 'gone', ...piece, _deleted_at: at(1) });
+  await add('safety.labels', { kind: 'field_office', id: 'o', label: 'Yard', parent_id: 'north' });
+  await add('safety.labels', { kind: 'metafield_item', id: '9', label: 'Hook' });
+  const field = (equipment_id: string, metafield_id: string, value: object) => ({
+    equipment_id,
+    metafield_id,
+    ...value,
   });
-
-  test('every view of live rows equals an independent computation from the responses of the service', async () => {
-    const tables = await readSource(worker, Object.keys(TABLES) as TableName[]);
-    const today = dayOf(String(Date.now()), timezone) ?? '';
-    for (const [view, expected] of Object.entries(expectedViews(tables, { timezone, today }))) {
-      expect(expected.length, view).toBeGreaterThan(0);
-      const found = await readView(view, Object.keys(expected[0] ?? {}));
-      expect(sorted(found), view).toEqual(sorted(expected));
-    }
-  });
-
-  test('every _at column of a view has an _on column with its local day', async () => {
-    const columns = await readViewColumns();
-    const times = columns.filter(({ type }) => type === 'timestamp with time zone');
-    const days = times.filter(({ name }) => name.endsWith('_at'));
-    expect(days.length).toBeGreaterThan(20);
-    for (const { view, name } of days) {
-      const day = name.replace(/_at$/, '_on');
-      expect(
-        columns.some((one) => one.view === view && one.name === day),
-        `${view}.${day}`,
-      ).toBe(true);
-      const [wrong] = await worker.query<{ rows: number }>(
-        `select count(*)::int as rows from safety.${view}
-         where account_id = 'default' and ${day} is distinct from (${name} at time zone '${timezone}')::date`,
-      );
-      expect(wrong?.rows, `${view}.${day}`).toBe(0);
-    }
-  });
-
-  test.each([
+  await add(
+    'safety.equipment_metavalues',
+    field('e', 'n', { number_value: 2.5 }),
+    field('e', 'i', { item_ids: [9, 8] }),
+    field('e', 'z', {}),
+    field('gone', 'n', { number_value: 1 }),
+  );
+  const due = { equipment_id: 'e', status: 'expiring', last_completed_at: at(99) };
+  await add(
+    'safety.equipment_schedules',
+    { ...due, schedule_id: 's', expires_at: at(-5) },
+    { ...due, schedule_id: 'r' },
+    { ...due, schedule_id: 's', equipment_id: 'gone' },
+  );
+  await add('safety.resources', { id: 'r', title: 'Rule', tags: ['a', 'b'] });
+  await add('safety.resources', { id: 'gone', title: 'Rule', tags: ['a'], _deleted_at: at(1) });
+  for (const [ordinal, is_current] of [false, true].entries())
+    for (const resource_id of ['r', 'gone'])
+      await add('safety.resource_versions', {
+        ...{
+          resource_id,
+          ordinal: ordinal + 1,
+          is_current,
+          version: `v${ordinal}`,
+          created_at: at(9 - ordinal),
+        },
+      });
+  const expected: [view: string, columns: string, rows: string[]][] = [
     [
-      'training_status_daily',
-      'training_employee_status_history',
-      'employees',
-      ['incomplete', 'expiring', 'active', 'unassigned'],
+      'equipment_field_offices',
+      'equipment_id field_office_id field_office_label field_office_group',
+      ['e | o | Yard | north', 'e | p | p | -'],
     ],
-    ['equipment_status_daily', 'equipment_history', 'equipment', ['uptodate', 'expiring', 'expired']],
-  ] as const)(
-    '%s equals the number of states in %s at the end of each day',
-    async (view, history, column, known) => {
-      await spreadStates();
-      await countStored(worker.connection);
-      const today = dayOf(String(Date.now()), timezone) ?? '';
-      const states = (await readHistory(worker, history)).map(({ row, from, to }) => ({
-        status: String(row['status'] ?? 'unknown'),
-        isInService: row['is_in_service'] === true,
-        ...daysOf(from, to, timezone),
-      }));
-      const expected = countDays(states, known, today);
-      expect(expected.length).toBeGreaterThan(10);
-      const extra = view === 'equipment_status_daily';
-      const found = await readView(view, ['date', 'status', column, ...(extra ? ['in_service'] : [])]);
-      expect(sorted(found)).toEqual(
-        sorted(
-          expected.map(({ date, status, all, inService }) => ({
-            date,
-            status,
-            [column]: String(all),
-            ...(extra ? { in_service: String(inService) } : {}),
-          })),
-        ),
-      );
-    },
+    ['equipment_clients', 'equipment_id client_id', ['e | c']],
+    ['equipment_projects', 'equipment_id project_id', ['e | 4']],
+    ['equipment_assigned_users', 'equipment_id user_id', ['e | u', 'e | x']],
+    [
+      'equipment_overview',
+      'id title status field_offices responsible_name',
+      ['e | Crane | expired | Yard, p | u, x'],
+    ],
+    [
+      'equipment_fields',
+      'equipment_id title metafield_id number_value items is_empty',
+      [
+        'e | Crane | i | - | Hook, 8 | false',
+        'e | Crane | n | 2.5 | - | false',
+        'e | Crane | z | - | - | true',
+      ],
+    ],
+    [
+      'equipment_inspections',
+      'equipment_id schedule_id status equipment_status days_until_expiry expires_on last_completed_on',
+      [
+        `e | r | expiring | expired | - | - | ${ago(99)}`,
+        `e | s | expiring | expired | 5 | ${ago(-5)} | ${ago(99)}`,
+      ],
+    ],
+    ['resource_tags', 'resource_id tag', ['r | a', 'r | b']],
+    [
+      'resource_version_overview',
+      'resource_id title ordinal is_current version created_on age_days',
+      [`r | Rule | 1 | false | v0 | ${ago(9)} | 9`, `r | Rule | 2 | true | v1 | ${ago(8)} | 8`],
+    ],
+    ['current_resource_versions', 'resource_id version', ['r | v1']],
+  ];
+  for (const [view, columns, wanted] of expected)
+    expect([view, await rows(view, columns)]).toEqual([view, wanted]);
+});
+
+test('a link has the ids that its template names, and is null where one is unknown', async () => {
+  const { add, rows } = await account('links');
+  await add('safety.followups', { id: 'f', form_id: 7, response_id: 9 }, { id: 'g', form_id: 7 });
+  const urls = async (followup: string) => {
+    await writeRecordUrls(worker.connection.db, ['links'], { followup });
+    return await rows('followup_overview', 'id record_url');
+  };
+  expect(await urls('https://s.example/f/{form_id}/r/{response_id}')).toEqual([
+    'f | https://s.example/f/7/r/9',
+    'g | -',
+  ]);
+  expect(await urls('https://s.example/{id}')).toEqual([
+    'f | https://s.example/f',
+    'g | https://s.example/g',
+  ]);
+});
+
+test('compliance leaves leavers out by area, and what is due includes the open window of the year', async () => {
+  const { add, rows } = await account('training');
+  const office = { field_office_ids: ['o1'] };
+  await add('safety.users', { id: 'here', ...office, job_title_id: 'j' }, { id: 'there', ...office });
+  await add('safety.users', { id: 'left', ...office, terminated_on: '2020-01-01' });
+  await add('safety.labels', { kind: 'field_office', id: 'o1', label: 'Harbour', parent_id: 'north' });
+  const lacks = { status: 'incomplete', incomplete_training_ids: [1] };
+  await add(
+    'safety.training_employee_status',
+    { user_id: 'here', status: 'active', complete_training_ids: [1, 2] },
+    { user_id: 'there', ...lacks, complete_training_ids: [3] },
+    { user_id: 'left', ...lacks },
   );
+  const completion = { is_required: true, completed_on: '2019-05-01' };
+  await add(
+    'safety.training_completions',
+    { ...completion, user_id: 'here', training_id: 1 },
+    { ...completion, user_id: 'here', training_id: 2, starts_expiring_on: ago(5), expires_on: ago(-9) },
+    { ...completion, user_id: 'there', training_id: 3, expires_on: '2020-05-01' },
+  );
+  const training = { _key: 'training:1', kind: 'training', id: '1', name: 'Yearly' };
+  const months = { window_open_month: '1', window_close_month: '12' };
+  const _raw = { ...months, window_open_day: '1', window_close_day: '31' };
+  await add('safety.names', { ...training, _raw });
+  const shares = 'area_kind area area_group people compliant share';
+  expect(await rows('training_compliance_by_area', shares)).toEqual([
+    'field_office | Harbour | north | 2 | 1 | 0.5000',
+    'job_title | j | - | 1 | 1 | 1.0000',
+  ]);
+  const year = ago(0).slice(0, 4);
+  expect(await rows('training_due', 'user_id training_key reason due_on')).toEqual([
+    `here | training/1 | window | ${year}-12-31`,
+    `here | training/2 | expiring | ${ago(-9)}`,
+    `left | training/1 | missing | ${year}-12-31`,
+    `there | training/1 | missing | ${year}-12-31`,
+    'there | training/3 | expired | 2020-05-01',
+  ]);
+  const columns =
+    'user_id is_compliant complete_count incomplete_count next_expires_on missing_trainings is_active';
+  expect(await rows('training_compliance', `${columns} field_office`)).toEqual([
+    `here | true | 2 | 0 | ${ago(-9)} | - | true | Harbour`,
+    'left | false | 0 | 1 | - | Yearly | false | Harbour',
+    'there | false | 1 | 1 | - | 3, Yearly | true | Harbour',
+  ]);
+});
+
+test('days count the states at their end, in the time zone of the account, and carry the last one to today', async () => {
+  const { add, rows } = await account('days');
+  const was = { valid_from: at(3), valid_to: at(1) };
+  await add('safety.training_employee_status', { user_id: 'u', status: 'active', _valid_from: at(1) });
+  await add('safety.training_employee_status_states', { user_id: 'u', status: 'incomplete', ...was });
+  await add('safety.equipment', { id: 'e', status: 'uptodate', is_in_service: false, _valid_from: at(1) });
+  await add('safety.equipment_states', { id: 'e', status: 'expired', is_in_service: true, ...was });
+  await countStored(worker.connection, ['days']);
+  const counted = async (view: string, columns: string) =>
+    (await rows(view, columns)).filter((row) => !row.endsWith(' 0') && !/ 0 \| 0$/.test(row));
+  expect(await counted('training_status_daily', 'date status employees')).toEqual([
+    ...[3, 2].map((days) => `${ago(days)} | incomplete | 1`),
+    ...[1, 0].map((days) => `${ago(days)} | active | 1`),
+  ]);
+  expect(await rows('equipment_status_daily', 'date status equipment in_service')).toEqual(
+    expect.arrayContaining([
+      ...[3, 2].map((days) => `${ago(days)} | expired | 1 | 1`),
+      ...[1, 0].map((days) => `${ago(days)} | uptodate | 1 | 0`),
+    ]),
+  );
+});
+
+test('accounts have the name at the service, their time zone, today and the first observed day', async () => {
+  const { add, rows } = await account('named');
+  await add('safety_sync.sources', { address: 'https://s.example', service_name: 'North Ltd' });
+  await add('safety.counted_days', {
+    ...{ stream: 'followups', timezone: 'UTC', history_from: '2026-01-02', counted_to: '2026-01-03' },
+    counted: '{}',
+  });
+  expect(await rows('accounts', 'name timezone today history_from')).toEqual([
+    `North Ltd | ${ZONE} | ${ago(0)} | 2026-01-02`,
+  ]);
 });
 
 const readViewColumns = () =>
@@ -129,305 +271,58 @@ const readViewColumns = () =>
      where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' order by 1, a.attnum`,
   );
 
-test('every id of a label kind in a view has a _label column with its label, or else the id', async () => {
-  const KINDS: Readonly<Record<string, string>> = {
-    ...Object.fromEntries(LABEL_KINDS.map((kind) => [`${kind}_id`, kind])),
-    item_id: 'metafield_item',
-  };
+test('every _at column of a view has an _on column with its local day', async () => {
   const columns = await readViewColumns();
-  const ids = columns.flatMap(({ view, name }) => (name in KINDS ? [{ view, id: name }] : []));
-  // The items of a field are shown by their names only.
-  expect(new Set(ids.map(({ id }) => id)).size).toBe(LABEL_KINDS.length - 1);
-  const rowsOf = ({ view, id }: { view: string; id: string }) => {
-    const label = id.replace(/_id$/, '_label');
-    return worker.query<{ id: string | null; label: string | null }>(
-      `select distinct ${id}::text as id, ${label} as label from safety.${view} where account_id = 'default'`,
-    );
-  };
-  // Without a name the id as text; then some have one.
-  const seen = new Map<string, Set<string>>(LABEL_KINDS.map((kind) => [kind, new Set()]));
-  for (const one of ids) {
-    for (const { id, label } of await rowsOf(one)) {
-      expect(label, `${one.view}.${one.id}`).toBe(id);
-      if (id !== null) seen.get(KINDS[one.id] ?? '')?.add(id);
-    }
-  }
-  const named = [...seen].flatMap(([kind, found]) =>
-    [...found].filter((_, index) => index % 2 === 0).map((id) => ({ kind, id, label: `${kind} of ${id}` })),
+  const times = columns.filter(
+    ({ name, type }) => type === 'timestamp with time zone' && name.endsWith('_at'),
   );
-  expect(new Set(named.map(({ kind }) => kind)).size).toBe(LABEL_KINDS.length - 1);
-  const values = named.map(({ kind, id, label }) => `('default', '${kind}', '${id}', '${label}')`);
-  await worker.query(`insert into safety.labels (account_id, kind, id, label) values ${values.join(', ')}`);
-  const names = new Map(named.map(({ kind, id, label }) => [`${kind} ${id}`, label]));
-  for (const one of ids) {
-    for (const { id, label } of await rowsOf(one)) {
-      expect(label, `${one.view}.${one.id}`).toBe(names.get(`${KINDS[one.id] ?? ''} ${id ?? ''}`) ?? id);
-    }
+  expect(times.length).toBeGreaterThan(20);
+  for (const { view, name } of times) {
+    const day = name.replace(/_at$/, '_on');
+    expect(
+      columns.some((one) => one.view === view && one.name === day),
+      `${view}.${day}`,
+    ).toBe(true);
+    const wrong = await query(
+      `select ${name}, ${day} from safety.${view} v join safety.reporting_settings s using (account_id)
+       where ${day} is distinct from (${name} at time zone s.timezone)::date limit 1`,
+    );
+    expect(wrong, `${view}.${day}`).toEqual([]);
   }
 });
 
-test('every user id in a view has a name and a key column, and each key has a row in people before its name is looked up', async () => {
-  const { store } = worker.sandbox;
-  store.followups.put({
-    ...(SPECIMENS.followups.build('of newcomers') as unknown as Followup),
-    m_observer_id: 'new observer',
-    m_assigner_id: 'new assigner',
-    m_assignee_id: 'new assignee',
-    m_completer_id: '',
-    messages: [{ id: 'm', m_user_id: 'new author', m_reassignee_id: 'new reassignee' }],
-  });
-  store.equipment.put({
-    ...(SPECIMENS.equipments.build('of newcomers') as unknown as Equipment),
-    equipmentType_id: worker.sandbox.equipmentTypes[0] ?? '',
-    assignedUsers_id: ['new user', ''],
-  });
-  store.resources.put(SPECIMENS.resources.build('of newcomers'));
-  store.employees.put(SPECIMENS['training-employee-status'].build('new employee'));
-  store.recalculateTraining();
-  for (const stream of ['resources', 'followups', 'training-employee-status', 'equipments'] as const)
-    expectSucceeded(await worker.run(stream, { kind: 'reconcile', force: true }));
+test('every id of a label kind in a view has a _label column: the label, else the name, else the id', async () => {
+  await addTo(worker.connection)('safety.labels', { kind: 'form', id: '1201', label: 'By hand' });
+  const kinds = LABEL_KINDS.filter((kind) => kind !== 'metafield_item');
+  const columns = (await readViewColumns()).filter(({ name }) => kinds.some((kind) => name === `${kind}_id`));
+  expect(new Set(columns.map(({ name }) => name)).size).toBe(kinds.length);
+  for (const { view, name } of columns) {
+    const kind = name.replace(/_id$/, '');
+    const wrong = await query(
+      `select v.${name}, v.${kind}_label from safety.${view} v
+       left join safety.labels l on l.account_id = v.account_id and l.kind = '${kind}' and l.id = v.${name}::text
+       left join safety.names n on n.account_id = v.account_id and n.kind = '${kind}' and n.id = v.${name}::text
+       where v.${kind}_label is distinct from coalesce(l.label, n.name, v.${name}::text) limit 1`,
+    );
+    expect(wrong, `${view}.${name}`).toEqual([]);
+  }
+  expect(await query(`select from safety.followup_overview where form_label = 'By hand'`)).not.toEqual([]);
+});
 
+test('every id of a person in a view has a name and a key column, and each key has a row in people', async () => {
   const columns = await readPersonColumns(worker);
   expect(new Set(columns.map(({ person }) => person))).toEqual(
     new Set(['assigned_user', 'assignee', 'assigner', 'completer', 'creator', 'observer', 'user']),
   );
   for (const { view, person } of columns) {
-    const wrong = await worker.query(
+    const wrong = await query(
       `select v.${person}_id, v.${person}_name, v.${person}_key from safety.${view} v
        left join safety.users u on u.account_id = v.account_id and u.id = v.${person}_id
-       where v.${person}_name is distinct from u.name
-         or v.${person}_key is distinct from case when v.${person}_id <> '' then v.account_id || '/' || v.${person}_id end`,
+       where v.account_id = 'default' and (v.${person}_name is distinct from u.name
+         or v.${person}_key is distinct from case when v.${person}_id <> '' then v.account_id || '/' || v.${person}_id end)`,
     );
     expect(wrong, `${view}.${person}_id`).toEqual([]);
   }
-  expect(await findKeysWithoutPerson(worker)).toEqual([]);
-
-  const people = await worker.query<{ user_id: string; name: string; is_trained_here: boolean }>(
-    `select user_id, name, is_trained_here from safety.people
-     where account_id = 'default' and user_key = account_id || '/' || user_id and not is_forgotten`,
-  );
-  const ids = people.map(({ user_id: id }) => id);
-  expect(new Set(ids).size).toBe(ids.length);
-  expect(ids.filter((id) => id.startsWith('new')).toSorted()).toEqual(
-    ['assignee', 'assigner', 'author', 'employee', 'observer', 'reassignee', 'user'].map(
-      (who) => `new ${who}`,
-    ),
-  );
-  const users = await worker.query<{ id: string; name: string }>('select id, name from safety.users');
-  const names = new Map(users.map(({ id, name }) => [id, name]));
-  expect(people.map(({ name }) => name)).toEqual(ids.map((id) => names.get(id) ?? id));
-  const trained = people.flatMap((one) => (one.is_trained_here ? [one.user_id] : []));
-  expect(trained.toSorted()).toEqual([...store.employees.keys()].toSorted());
+  const missing = await findKeysWithoutPerson(worker);
+  expect(missing.filter((key) => key.includes(': default/'))).toEqual([]);
 });
-
-test('a sync does not change labels', async () => {
-  const labels = `select * from safety.labels order by kind, id`;
-  const before = await worker.query(labels);
-  for (const { name } of STREAMS)
-    if (name !== 'names') expectSucceeded(await worker.run(name, { kind: 'reconcile', force: true }));
-  expect(await worker.query(labels)).toEqual(before);
-});
-
-/** Gives some rows a past, as weeks of syncing would have: once for all zones. */
-let isSpread = false;
-async function spreadStates(): Promise<void> {
-  if (isSpread) return;
-  isSpread = true;
-  const pasts: [string, string, string, string][] = [
-    ['equipment', 'equipment_states', 'id', `'expiring'`],
-    ['training_employee_status', 'training_employee_status_states', 'user_id', `'incomplete'`],
-  ];
-  for (const [table, states, key, status] of pasts) {
-    await worker.query(
-      `update safety.${states} set valid_from = (valid_from at time zone 'UTC' - interval '40 days') at time zone 'UTC'`,
-    );
-    await worker.query(
-      `insert into safety.${states} (account_id, ${key}, status, valid_from, valid_to)
-       select account_id, ${key}, ${status}, _valid_from - (1 + abs(hashtext(${key})) % 30) * interval '19 hours', _valid_from
-       from safety.${table} t where not exists (select from safety.${states} s where s.account_id = t.account_id and s.${key} = t.${key})`,
-    );
-  }
-}
-
-function daysOf(from: number, to: number | null, timezone: string): { from: number; to: number } {
-  const day = (micros: number) => dayNumber(dayOf(String(Math.floor(micros / 1000)), timezone) ?? '');
-  return { from: day(from), to: to === null ? Infinity : day(to) };
-}
-
-interface Counted {
-  readonly status: string;
-  readonly isInService: boolean;
-  readonly from: number;
-  readonly to: number;
-}
-
-function countDays(states: readonly Counted[], known: readonly string[], today: string) {
-  const first = Math.min(...states.map(({ from }) => from));
-  const statuses = new Set([...known, ...states.map(({ status }) => status)]);
-  const counts: { date: string; status: string; all: number; inService: number }[] = [];
-  for (let day = first; day <= dayNumber(today); day += 1) {
-    for (const status of statuses) {
-      const held = states.filter((one) => one.status === status && one.from <= day && one.to > day);
-      const inService = held.filter(({ isInService }) => isInService).length;
-      const hasOccurred = states.some((one) => one.status === status && one.from <= day);
-      if (hasOccurred || known.includes(status))
-        counts.push({ date: toDay(day), status, all: held.length, inService });
-    }
-  }
-  return counts;
-}
-
-test('a follow-up that was raised before the first day of the calendar is counted from that day on', async () => {
-  // Raised in 1995: one still open, one closed in 1997, one due in 2000; and one with a broken time.
-  await worker.query(
-    `insert into safety.followups (account_id, id, is_open, created_at, due_on, resolved_at, _valid_from, _synced_at, _run_id)
-     values ('past', '1', true, '1995-03-01', null, null, '1995-03-01', now(), 1),
-       ('past', '2', false, '1995-03-01', null, '1997-05-01', '1997-05-01', now(), 1),
-       ('past', '3', true, '1995-03-01', '2000-01-10', null, '1995-03-01', now(), 1),
-       ('past', '4', true, '0001-01-01', null, null, '0001-01-01', now(), 1)`,
-  );
-  await countStored(worker.connection, ['past']);
-  const of = (condition: string) =>
-    worker.query<{ date: string; status: string; followups: number }>(
-      `select date::text, status, followups::int from safety.followup_daily where account_id = 'past' and ${condition} order by 1, 2`,
-    );
-  expect(await of(`date <= '2000-01-01'`)).toEqual([
-    { date: '2000-01-01', status: 'closed', followups: 1 },
-    { date: '2000-01-01', status: 'open', followups: 3 },
-    { date: '2000-01-01', status: 'overdue', followups: 0 },
-  ]);
-  expect(await of(`date = '2000-01-11'`)).toEqual([
-    { date: '2000-01-11', status: 'closed', followups: 1 },
-    { date: '2000-01-11', status: 'open', followups: 2 },
-    { date: '2000-01-11', status: 'overdue', followups: 1 },
-  ]);
-  const [days] = await worker.query<{ rows: number; expected: number }>(
-    `select count(*)::int as rows, 3 * ((now() at time zone 'UTC')::date - date '2000-01-01' + 1) as expected
-     from safety.followup_daily where account_id = 'past'`,
-  );
-  expect(days?.rows).toBe(days?.expected);
-});
-
-test('the estimated cost of every view is below jit_above_cost, because its compilation would take longer than the query', async () => {
-  await worker.query('analyze');
-  const views = await worker.query<{ name: string }>(
-    `select viewname as name from pg_views where schemaname = 'safety' order by 1`,
-  );
-  const [setting] = await worker.query<{ above: number }>(
-    `select boot_val::float8 as above from pg_settings where name = 'jit_above_cost'`,
-  );
-  expect(setting?.above).toBe(100_000);
-  for (const { name } of views) {
-    for (const filter of ['true', `account_id = 'default'`]) {
-      const [top] = await worker.query<{ 'QUERY PLAN': string }>(
-        `explain select * from safety.${name} where ${filter}`,
-      );
-      const cost = /cost=[\d.]+\.\.([\d.]+)/.exec(top?.['QUERY PLAN'] ?? '')?.[1];
-      expect(Number(cost), `${name} where ${filter}`).toBeLessThan(20_000);
-    }
-  }
-});
-
-interface PlanNode {
-  readonly 'Relation Name'?: string;
-  readonly Plans?: readonly PlanNode[];
-}
-
-/** The plan of Citus for a statement. */
-interface SentToNodes {
-  readonly 'Distributed Query'?: { readonly Job: { readonly Tasks: readonly NodeTask[] } };
-}
-
-interface NodeTask {
-  readonly 'Remote Plan': readonly (readonly Explained[])[];
-}
-
-interface Explained {
-  readonly Plan: PlanNode & SentToNodes;
-}
-
-/** The node's plan of a statement that Citus sends to a node unchanged, with the names of tables for their shards. */
-async function readPlan(statement: string): Promise<PlanNode> {
-  const [row] = await worker.query<{ 'QUERY PLAN': string | Explained[] }>(
-    `explain (format json) ${statement}`,
-  );
-  const answer = row?.['QUERY PLAN'] ?? '';
-  const [explained] = typeof answer === 'string' ? (JSON.parse(answer) as Explained[]) : answer;
-  const tasks = explained?.Plan['Distributed Query']?.Job.Tasks;
-  if (explained === undefined || tasks === undefined) return explained?.Plan ?? {};
-  expect(tasks).toHaveLength(1);
-  const [[ofNode] = []] = tasks[0]?.['Remote Plan'] ?? [];
-  const named = JSON.stringify(ofNode?.Plan).replace(/("Relation Name":"\w+?)_\d+"/g, '$1"');
-  return JSON.parse(named) as PlanNode;
-}
-
-/** Tables that a plan reads without any condition on the account. */
-function readsOfAllAccounts(node: PlanNode): string[] {
-  const { Plans: below = [], ...own } = node;
-  const table = own['Relation Name'];
-  const conditions = Object.entries(own).filter(([name]) => /Cond|Filter/.test(name));
-  const isBound = conditions.some(([, text]) => text.includes('account_id'));
-  // The days are the same for all accounts.
-  const isShared = table === undefined || table === 'calendar';
-  return [...(isShared || isBound ? [] : [table]), ...below.flatMap(readsOfAllAccounts)];
-}
-
-test('a filter on account_id reaches the tables of every view', async () => {
-  const views = await worker.query<{ name: string }>(
-    `select viewname as name from pg_views where schemaname = 'safety' order by 1`,
-  );
-  expect(views.length).toBeGreaterThan(16);
-  for (const { name } of views) {
-    const plan = await readPlan(`select * from safety.${name} where account_id = 'nobody'`);
-    expect(readsOfAllAccounts(plan), name).toEqual([]);
-  }
-});
-
-test.each([
-  ['followup_overview', 'id', `'x'`, ['followups']],
-  ['followup_overview', 'assignee_id', `'x'`, ['followups']],
-  ['followup_overview', 'created_at', 'now()', ['followups']],
-  ['followup_overview', 'due_on', 'current_date', ['followups']],
-  ['followup_history', 'id', `'x'`, ['followups', 'followup_states']],
-  ['equipment_history', 'id', `'x'`, ['equipment', 'equipment_states']],
-  ['training_completion_history', 'user_id', `'x'`, ['training_completions', 'training_completion_states']],
-  ['training_completion_history', 'training_id', '1', ['training_completions', 'training_completion_states']],
-  ['equipment_inspections', 'equipment_id', `'x'`, ['equipment', 'equipment_schedules']],
-  ['equipment_inspections', 'expires_at', 'now()', ['equipment_schedules']],
-  ['equipment_fields', 'equipment_id', `'x'`, ['equipment', 'equipment_metavalues']],
-  ['training_compliance', 'user_id', `'x'`, ['training_employee_status', 'training_completions']],
-  ['current_resource_versions', 'resource_id', `'x'`, ['resources', 'resource_versions']],
-  ['resource_version_overview', 'resource_id', `'x'`, ['resources', 'resource_versions']],
-] as const)('a filter of %s on %s reaches the tables of the view', async (view, column, value, tables) => {
-  const plan = await readPlan(
-    `select * from safety.${view} where account_id = 'default' and ${column} = ${value}`,
-  );
-  // The table's own name of it: a message has its follow-up's id as followup_id.
-  const names = {
-    id: /\b(followup_|equipment_)?id\b/,
-    resource_id: /\b(resource_)?id\b/,
-    equipment_id: /\b(equipment_)?id\b/,
-  };
-  const pattern = (names as Readonly<Record<string, RegExp>>)[column] ?? new RegExp(`\\b${column}\\b`);
-  const conditions = conditionsOf(plan);
-  for (const table of tables)
-    expect(
-      conditions.filter((one) => one.table === table && pattern.test(one.text)),
-      table,
-    ).not.toEqual([]);
-});
-
-/** The conditions of each scan of a table; a bitmap scan has them in a node below its own. */
-function conditionsOf(node: PlanNode, above?: string): { table: string; text: string }[] {
-  const { Plans: below = [], ...own } = node;
-  const table = own['Relation Name'] ?? above;
-  const text = Object.entries(own)
-    .filter(([name]) => /Cond|Filter/.test(name))
-    .map(([, condition]) => condition)
-    .join(' ');
-  const isScan = own['Relation Name'] !== undefined || above !== undefined;
-  return [
-    ...(isScan && table !== undefined ? [{ table, text }] : []),
-    ...below.flatMap((one) => conditionsOf(one, isScan ? table : undefined)),
-  ];
-}

@@ -1,28 +1,40 @@
 /**
  * Random histories of changes, faults, crashes and runs: in every case the next sync makes the warehouse equal to the source
- * (contract, 5.1). A failed history is printed in its shortest form; MODEL_SEED and MODEL_PATH replay it.
+ * (contract, 5.1). A failed history is printed in its shortest form. `npm run soak` plays more and longer ones, with kills.
  */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
+import { createCli, type Cli } from '../support/cli.ts';
 import { casesOf } from '../support/proof.ts';
 import { noTally, play } from './play.ts';
 import { history } from './step.ts';
 
-const HISTORIES = casesOf({ few: 1, all: 8 });
-const LONGEST = 20;
-const SEED = 20_261_120;
+const { MODEL_HISTORIES, MODEL_SEED = '20261120', MODEL_PATH, MODEL_KILLS } = process.env;
+const HISTORIES = Number(MODEL_HISTORIES ?? casesOf({ few: 1, all: 8 }));
+const isSoak = MODEL_HISTORIES !== undefined;
+const kills = MODEL_KILLS === 'true';
 
-test(`after any of ${HISTORIES} random histories the next sync makes the warehouse equal to the source`, async () => {
-  const { MODEL_SEED, MODEL_PATH, MODEL_HISTORIES } = process.env;
-  const tally = noTally();
-  await fc.assert(
-    fc.asyncProperty(history({ kills: false, longest: LONGEST }), (one) => play(one, tally)),
-    {
-      seed: Number(MODEL_SEED ?? SEED),
-      numRuns: Number(MODEL_HISTORIES ?? HISTORIES),
-      ...(MODEL_PATH === undefined ? {} : { path: MODEL_PATH }),
-      endOnFailure: process.env['MODEL_SHRINK'] === 'off',
-    },
-  );
-  expect(tally.runs).toBeGreaterThan(0);
-}, 600_000);
+let cli: Cli | undefined;
+afterAll(() => cli?.close());
+
+test(
+  `after any of ${HISTORIES} random histories the next sync makes the warehouse equal to the source`,
+  async () => {
+    if (kills) cli = await createCli();
+    const tally = noTally();
+    await fc.assert(
+      fc.asyncProperty(history({ kills, longest: isSoak ? 40 : 20 }), async (one) => {
+        await play(one, tally, cli);
+        if (isSoak && tally.histories % 10 === 0) process.stdout.write(`soak: ${JSON.stringify(tally)}\n`);
+      }),
+      {
+        seed: Number(MODEL_SEED),
+        numRuns: HISTORIES,
+        ...(MODEL_PATH === undefined ? {} : { path: MODEL_PATH }),
+      },
+    );
+    if (isSoak) process.stdout.write(`soak: ${JSON.stringify(tally)}\n`);
+    expect(tally.runs).toBeGreaterThan(0);
+  },
+  isSoak ? 0 : 600_000,
+);

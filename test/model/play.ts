@@ -1,5 +1,6 @@
 /** Plays a history against the real worker, with checks after every run and at the end. */
-import { createSandbox, type RequestLogEntry } from '../../src/sandbox/index.ts';
+import { expect } from 'vitest';
+import { createSandbox, defaultReadings, type RequestLogEntry } from '../../src/sandbox/index.ts';
 import { HOUR_MS, MINUTE_MS, withTimeout } from '../../src/shared/time.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import type { RunRequest, RunResult } from '../../src/engine/sync/run.ts';
@@ -8,60 +9,34 @@ import { openConnection } from '../../src/engine/database/connection.ts';
 import { clientFor } from '../support/api-client.ts';
 import type { Cli } from '../support/cli.ts';
 import { createSaboteur, terminateSession } from '../support/saboteur.ts';
-import { type CompareOptions, expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { type CompareOptions, expectWarehouseEqualsSource, TABLES_OF } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { clockOf, NOON, type TestTime } from '../support/test-clock.ts';
 import { createTestDatabase } from '../support/test-database.ts';
-import { createDepartures, isTotalSent } from './create-departures.ts';
-import { createPeace } from './peace.ts';
+import { expectSucceeded } from '../support/timed-worker.ts';
 import { createRunChecks } from './run-checks.ts';
-import { makeChange, recordNewestUpdate, type Source } from './source-change.ts';
-import { type History, type Step, toFault } from './step.ts';
+import { makeChange, type Source } from './source-change.ts';
+import type { History, Step } from './step.ts';
 
 const SIZE = { followups: 45, employees: 8, equipment: 10, resources: 5, users: 8 };
 /** Longer than all attempts of a request without a response, also on a cluster and a busy machine. */
 const STEP_MS = 180_000;
+const CACHE_MS = 16 * MINUTE_MS;
 const OWNER = 'model';
 /** Names are those of lists that the histories do not change. */
-export const PLAYED: readonly StreamName[] = Object.keys(SPECIMENS);
-/** Counts of events in all histories of a soak. */
-interface Tally {
-  histories: number;
-  runs: number;
-  failedRuns: number;
-  kills: number;
-  terminated: number;
-}
+const STREAMS: readonly StreamName[] = Object.keys(SPECIMENS);
 
-export function noTally(): Tally {
-  return { histories: 0, runs: 0, failedRuns: 0, kills: 0, terminated: 0 };
-}
+/** Counts of events in all histories. */
+export const noTally = () => ({ histories: 0, runs: 0, failedRuns: 0, kills: 0, terminated: 0 });
 
-/** A hanging run fails like any other. */
-async function withDeadline(work: Promise<void>, what: unknown): Promise<void> {
-  const { inTime } = await withTimeout(work, STEP_MS);
-  if (!inTime) throw new Error(`no end of ${JSON.stringify(what)}`);
-}
-
-interface PlayOptions {
-  /** Runs the workers that are killed. */
-  readonly cli?: Cli | undefined;
-  /** Streams with checks at the end; default: all. */
-  readonly streams?: readonly StreamName[];
-}
-
-export async function play(
-  history: History,
-  tally: Tally,
-  { cli, streams = PLAYED }: PlayOptions = {},
-): Promise<void> {
+/** `cli` runs the workers that are killed. */
+export async function play(history: History, tally: ReturnType<typeof noTally>, cli?: Cli): Promise<void> {
   const time: TestTime = { now: NOON };
-  const clock = { now: () => clockOf(time, 0).now(), monotonicMs: () => performance.now() };
+  const clock = clockOf(time);
+  const serviceNow = () => time.now + history.serviceClockOffHours * HOUR_MS;
+  const { largestPage, followups } = history;
   const sandbox = await createSandbox({
-    seed: history.seed,
-    size: SIZE,
-    clock: () => time.now + history.serviceClockOffHours * HOUR_MS,
-    readings: { ...history.readings, largestPage: history.largestPage, followupBounds: history.bounds },
+    ...{ seed: history.seed, size: SIZE, clock: serviceNow, readings: { largestPage, followups } },
   });
   const database = await createTestDatabase();
   const connection = openConnection({ url: database.url, applicationName: 'test', max: 2 });
@@ -76,86 +51,65 @@ export async function play(
   };
   const createApi = (requestTimeoutMs: number, mostRetries: number) =>
     clientFor(sandbox, {
-      concurrency: history.readers,
-      requestTimeoutMs,
-      mostRetries,
-      retryMaxDelayMs: 5,
-      clock,
+      ...{ concurrency: history.readers, requestTimeoutMs, mostRetries, retryMaxDelayMs: 5, clock },
     });
-  const impatientMs = 400;
-  let api = createApi(impatientMs, 3);
+  let api = createApi(400, 3);
   const source: Source = {
-    sandbox,
-    now: () => time.now + history.serviceClockOffHours * HOUR_MS,
+    ...{ sandbox, now: serviceNow, made: 0 },
     deleted: new Map(),
-    newestUpdate: 0,
-    made: 0,
     everDeleted: new Set(),
-    deletedInRun: new Set(),
     movesInRun: new Map(),
   };
-  /** Faults that wait for requests of the next run. */
+  /** What happens before responses of the next run. */
   let waiting: { left: number; happen: () => void | Promise<void> }[] = [];
   let isStill = true;
   /** Faults for the worker do not affect requests of the comparison. */
   let isComparing = false;
-  const departures = createDepartures(sandbox, () => isComparing);
-
-  sandbox.hooks.beforeResponse = async () => {
+  const { hooks, readings, store, faults, access } = sandbox;
+  hooks.beforeResponse = async () => {
     for (const one of waiting) {
       one.left -= 1;
       if (one.left === 0) await one.happen();
     }
   };
+  async function disarm(): Promise<void> {
+    waiting = [];
+    await saboteur.disarm();
+  }
 
-  const compared = { sandbox, settings, query };
-  const checks = createRunChecks({
-    sandbox,
-    source,
-    query,
-    owner: OWNER,
-    compare,
-  });
-  async function compare(options?: CompareOptions): Promise<void> {
+  async function compare(options: CompareOptions): Promise<void> {
     isComparing = true;
-    const { unrenderable } = sandbox.readings;
-    sandbox.readings.unrenderable = [];
+    const { unrenderable } = readings;
+    readings.unrenderable = [];
     try {
-      await expectWarehouseEqualsSource(compared, options);
+      await expectWarehouseEqualsSource({ sandbox, settings, query }, options);
     } finally {
-      sandbox.readings.unrenderable = unrenderable;
+      readings.unrenderable = unrenderable;
       isComparing = false;
     }
   }
+  const beginChecks = createRunChecks({ source, query, owner: OWNER, compare });
 
   async function run(stream: StreamName, request: Partial<RunRequest>): Promise<RunResult> {
-    recordNewestUpdate(source);
     isStill = true;
-    source.deletedInRun.clear();
     source.movesInRun.clear();
-    const before = await checks.before(stream);
+    const check = await beginChecks(stream);
+    const { signal } = new AbortController();
+    const { db } = connection;
     const result = await runStream(
       {
-        settings,
-        databaseUrl: database.url,
-        db: connection.db,
-        api: () => api,
-        clock,
-        owner: OWNER,
-        signal: new AbortController().signal,
+        ...{ settings, databaseUrl: database.url, db, api: () => api, clock, owner: OWNER, signal },
         events: {},
       },
       { stream, kind: 'sync', trigger: 'manual', ...request },
     );
-    waiting = [];
-    await saboteur.disarm();
+    await disarm();
     tally.runs += 1;
     if (result.outcome === 'failed') {
       tally.failedRuns += 1;
       if (result.error.code === 'internal_error') throw result.error;
     }
-    const kind = request.kind ?? 'sync';
-    await checks.hold({ stream, kind, isRetry: request.retryIssues === true, isStill, before, result });
+    await check({ kind: request.kind ?? 'sync', isRetry: request.retryIssues === true, isStill, result });
     return result;
   }
 
@@ -164,7 +118,6 @@ export async function play(
     const running = cli.start([step.run, step.stream], {
       SAFETY_BASE_URL: sandbox.url,
       SAFETY_TOKEN: sandbox.token,
-      SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
       DATABASE_URL: database.url,
       FOLLOWUPS_OVERLAP_MS: String(history.overlapMs),
       // A refused request would be repeated a minute later.
@@ -178,60 +131,47 @@ export async function play(
       happen: () => void setTimeout(() => running.kill('SIGKILL'), step.delayMs),
     });
     const { signal } = await running.finished;
-    waiting = [];
-    await saboteur.disarm();
+    await disarm();
     await query('delete from safety_sync.request_budget');
     if (signal === 'SIGKILL') tally.kills += 1;
   }
 
   function createdAt(share: number | null): number | null {
-    const times = [...sandbox.store.followups.values()].map((one) => one.created_on);
+    const times = [...store.followups.values()].map((one) => one.created_on);
     const usable = times.filter((one) => typeof one === 'number').toSorted((a, b) => a - b);
     return share === null ? null : (usable[Math.floor((usable.length - 1) * share)] ?? null);
   }
 
+  function putRight(): void {
+    faults.clear();
+    readings.unrenderable = defaultReadings.unrenderable;
+    access.set('active');
+  }
+
   async function take(step: Step): Promise<void> {
+    const inNextRun = (left: number, happen: () => void | Promise<void>) => waiting.push({ left, happen });
     switch (step.kind) {
       case 'pass':
         time.now += step.minutes * MINUTE_MS + 1;
         return;
       case 'fault': {
         let skip = step.skip;
-        // Without a total, the refusal of a further page means the end of the list: no worker could detect more.
-        const isMeant = ({ method, params }: RequestLogEntry): boolean =>
-          step.fault !== 'parameter_invalid' ||
-          params['page'] === undefined ||
-          isTotalSent(sandbox.readings, method);
-        sandbox.faults.next(
-          (entry) => !isComparing && isMeant(entry) && (skip -= 1) < 0,
-          toFault(step.fault),
-          step.times,
-        );
+        faults.next(() => !isComparing && (skip -= 1) < 0, step.fault, step.times);
         return;
       }
       case 'between':
-        waiting.push({
-          left: step.after + 1,
-          happen: () => {
-            isStill = false;
-            makeChange(source, step.change);
-          },
+        inNextRun(step.after + 1, () => {
+          isStill = false;
+          makeChange(source, step.change);
         });
         return;
       case 'sabotage':
         await saboteur.arm(step.write, step.how);
         return;
       case 'terminate':
-        waiting.push({
-          left: step.request,
-          happen: async () => {
-            for (const stream of PLAYED) if (await terminateSession({ query }, stream)) tally.terminated += 1;
-          },
+        inNextRun(step.request, async () => {
+          for (const stream of STREAMS) if (await terminateSession({ query }, stream)) tally.terminated += 1;
         });
-        return;
-      case 'restart':
-        await api.close();
-        api = createApi(impatientMs, 3);
         return;
       case 'kill':
         await kill(step);
@@ -239,54 +179,74 @@ export async function play(
       case 'retry':
         await run(step.stream, { retryIssues: true });
         return;
-      case 'put-right':
       case 'reading':
-      case 'type-fails':
+        Object.assign(readings, step.reading);
+        return;
+      case 'type-fails': {
+        const type = sandbox.equipmentTypes[step.at % sandbox.equipmentTypes.length];
+        const isMeant = ({ params }: RequestLogEntry) => !isComparing && params['equipmentType_id'] === type;
+        faults.next(isMeant, { kind: 'error', error: step.error }, step.times);
+        return;
+      }
       case 'followup-fails':
+        readings.unrenderable = [[...store.followups.keys()][step.at % store.followups.size] ?? ''];
+        return;
       case 'access':
-        departures.take(step);
+        access.set(step.state);
+        return;
+      case 'put-right':
+        putRight();
         return;
       case 'run': {
         const range = { fromMs: createdAt(step.from) ?? -Infinity, toMs: createdAt(step.to) ?? Infinity };
-        const isEmpty = range.fromMs >= range.toMs;
-        await run(step.stream, {
-          kind: step.run,
-          force: step.force,
-          restart: step.restart,
-          ...(isEmpty || step.stream !== 'followups' ? {} : { range }),
-        });
+        const hasRange = step.stream === 'followups' && range.fromMs < range.toMs;
+        const request = { kind: step.run, force: step.force, restart: step.restart };
+        await run(step.stream, hasRange ? { ...request, range } : request);
         return;
       }
       default:
-        if (step.kind === 'recalculate') checks.recordOddReport();
         makeChange(source, step);
     }
   }
 
-  const peace = createPeace({
-    streams,
-    sandbox,
-    source,
-    departures,
-    query,
-    run,
-    compare,
-    async disarm() {
-      await saboteur.disarm();
-      waiting = [];
-    },
-    async startWithLongTimeouts() {
-      await api.close();
-      api = createApi(20_000, 8);
-    },
-    pass(ms) {
-      time.now += ms;
-    },
-  });
+  /** After all departures are reverted, the next sync makes the warehouse equal to the source. */
+  async function end(): Promise<void> {
+    putRight();
+    await disarm();
+    await api.close();
+    api = createApi(20_000, 8);
+    time.now += MINUTE_MS;
+    // Changes right after the correction are those that a wrong clock would skip.
+    makeChange(source, { kind: 'followup', action: 'reassign', at: 3 });
+    for (const of of ['resources', 'equipments', 'training-employee-status'] as const)
+      makeChange(source, { kind: 'change', of, action: 'update', at: 1 });
+    time.now += CACHE_MS;
+    const lists = STREAMS.filter((name) => name !== 'users');
+    for (const stream of lists) expectSucceeded(await run(stream, { force: true }));
+    await compare({
+      tables: lists.flatMap((stream) => TABLES_OF[stream] ?? []),
+      exceptDeletedFollowups: true,
+    });
+    for (const stream of ['followups', 'users'] as const)
+      expectSucceeded(await run(stream, { kind: 'reconcile' }));
+    await compare({});
+    for (const stream of lists) {
+      // Its passes read each record twice: copies in other bytes within one batch are written.
+      if (stream === 'completed-trainings' && readings.bytes !== 'plain') continue;
+      const { inserted, updated, deleted } = (await run(stream, { force: true })).counts;
+      expect([stream, inserted, updated, deleted], 'a source that stands still').toEqual([stream, 0, 0, 0]);
+    }
+    expect(await query(`select run_id from safety_sync.runs where status = 'running'`)).toEqual([]);
+  }
 
+  /** A hanging run fails like any other. */
+  async function withDeadline(work: Promise<void>, what: unknown): Promise<void> {
+    const { inTime } = await withTimeout(work, STEP_MS);
+    if (!inTime) throw new Error(`no end of ${JSON.stringify(what)}`);
+  }
   try {
     for (const step of history.steps) await withDeadline(take(step), step);
-    await withDeadline(peace.end(), 'the end');
+    await withDeadline(end(), 'the end');
     tally.histories += 1;
   } finally {
     await api.close();

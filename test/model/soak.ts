@@ -1,38 +1,34 @@
 /**
- * `npm run soak -- --histories 500 --seed 7 --kills`: random histories, with workers killed by `kill -9` among them. `npm
- * run soak -- --followups 100000 --kills 10`: one backfill, killed that often.
- * `--path` replays a failed history. Exit code 0: all checks passed.
+ * `npm run soak -- --histories 500 --seed 7 --kills`: random histories without a time limit, with workers killed by `kill -9`
+ * among them. `--path` replays a failed history. Exit code 0: all checks passed.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
-const args = process.argv.slice(2).flatMap((arg, index, all) =>
-  // `--kills` without a number adds kills to the histories.
-  arg === '--kills' && !/^\d+$/.test(all[index + 1] ?? '') ? ['--kills', 'true'] : [arg],
-);
 const { values } = parseArgs({
-  args,
   options: {
-    histories: { type: 'string' },
-    followups: { type: 'string' },
-    seed: { type: 'string' },
-    kills: { type: 'string' },
+    histories: { type: 'string', default: '100' },
+    seed: { type: 'string', default: '1' },
+    kills: { type: 'boolean', default: false },
     path: { type: 'string' },
   },
 });
-const histories = values.histories ?? (values.followups === undefined ? '100' : '0');
-const settings = {
-  SOAK_HISTORIES: histories,
-  SOAK_FOLLOWUPS: values.followups,
-  SOAK_SEED: values.seed,
-  SOAK_KILLS: values.kills,
-  SOAK_PATH: values.path,
-};
-const { status } = spawnSync('npx', ['vitest', 'run', '--config', 'test/model/soak.config.ts'], {
+const vitest = [
+  'vitest',
+  'run',
+  '--project',
+  'tests',
+  '--disable-console-intercept',
+  'test/model/model.test.ts',
+];
+const { status } = spawnSync('npx', vitest, {
   stdio: 'inherit',
   env: {
     ...process.env,
-    ...Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)),
+    MODEL_HISTORIES: values.histories,
+    MODEL_SEED: values.seed,
+    MODEL_KILLS: String(values.kills),
+    ...(values.path !== undefined && { MODEL_PATH: values.path }),
   },
 });
 process.exitCode = status ?? 1;

@@ -1,25 +1,39 @@
 import type { Random } from '../random.ts';
 import type { RequestLogEntry } from '../request-log.ts';
-import { type Fault, type FaultKind, type FaultOptions, RATED_FAULTS } from './fault.ts';
 
-const GATEWAY_PAGES: readonly Extract<Fault, { kind: 'nonJson' }>[] = [
-  { kind: 'nonJson' },
-  { kind: 'nonJson', httpStatus: 503 },
-  { kind: 'nonJson', httpStatus: 200 },
-  { kind: 'nonJson', httpStatus: 200, body: '' },
-  { kind: 'nonJson', httpStatus: 502, body: '' },
-];
+/** A fault of one request. */
+export type Fault =
+  | { kind: 'rateLimit' }
+  | { kind: 'serverError' }
+  /** Any error identifier, even one that the specification lacks, with the given description of any type. */
+  | { kind: 'error'; error: string; description?: unknown }
+  /** Closes the connection before the first byte of the response. */
+  | { kind: 'reset' }
+  /** Accepts the request and never responds. */
+  | { kind: 'hang' }
+  /** Closes the connection after `share` (0..1, default 0.5) of the bytes of the response. */
+  | { kind: 'cut'; share?: number }
+  /** A proxy responds in place of the service. Default: a 502 page. */
+  | { kind: 'nonJson'; httpStatus?: number; body?: string; headers?: Record<string, string> }
+  /** Sends the correct response in ten pieces over `durationMs` (default 1000) real ms. */
+  | { kind: 'slow'; durationMs?: number };
+
+/** Faults that can be injected by a rate, in the order in which the plan compares them. `next` injects any. */
+const RATED_FAULTS = ['rateLimit', 'serverError', 'reset', 'hang', 'cut', 'nonJson', 'slow'] as const;
+
+export interface FaultOptions extends Partial<Record<(typeof RATED_FAULTS)[number], number>> {
+  /** A pool of all tokens: more requests than these in a window make every request fail for as long as the window. */
+  limiter?: { requests: number; windowMs: number };
+  /** Duration of a `slow` response chosen by rate, real ms. Default 1000. */
+  slowMs?: number;
+}
 
 type FaultPredicate = (entry: RequestLogEntry) => boolean;
 
 /** Chooses the fault of each request, seeded. */
 export class FaultPlan {
   readonly #random: Random;
-  readonly #counts: Record<FaultKind, number> = {
-    ...{ rateLimit: 0, serverError: 0, error: 0, reset: 0, hang: 0, cut: 0, nonJson: 0, slow: 0 },
-  };
-  #options: FaultOptions = {};
-  #script: (Fault | null)[] = [];
+  #options: FaultOptions;
   #waiting: { predicate: FaultPredicate; fault: Fault; times: number }[] = [];
   /** Times of the accepted requests in the window of the limiter. */
   #accepted: number[] = [];
@@ -27,52 +41,31 @@ export class FaultPlan {
 
   constructor(options: FaultOptions, random: Random) {
     this.#random = random;
-    this.set(options);
+    this.#options = options;
   }
 
-  /** Injected faults by kind. */
-  get counts(): Readonly<Record<FaultKind, number>> {
-    return this.#counts;
-  }
-
-  /** Replaces the given rates and the limiter; others remain. */
+  /** Replaces the given rates (shares of all requests) and the limiter; others remain. */
   set(options: FaultOptions): void {
-    const merged = { ...this.#options, ...options };
-    const rates = RATED_FAULTS.map((kind) => merged[kind] ?? 0);
-    const sum = rates.reduce((total, rate) => total + rate, 0);
-    if (!rates.every((rate) => rate >= 0) || !(sum <= 1 + 1e-9)) {
-      throw new RangeError(
-        `faults: expected rates from 0 to 1 and together at most 1, got ${rates.join(', ')}`,
-      );
-    }
-    this.#options = merged;
-    if (options.limiter !== undefined) {
-      this.#accepted = [];
-      this.#lockedUntil = 0;
-    }
+    this.#options = { ...this.#options, ...options };
   }
 
-  /** Removes all faults: rates, limiter, script and pending `next` faults. Keeps the counters. */
+  /** Removes all faults: rates, limiter and pending `next` faults. */
   clear(): void {
     this.#options = {};
-    this.#script = [];
     this.#waiting = [];
   }
 
-  /** One entry per request, in order; takes precedence over rates. null is a request without a fault. */
-  script(faults: readonly (Fault | null)[]): void {
-    this.#script.push(...faults);
-  }
-
-  /** Injects a fault into the next `times` matching requests. */
+  /** Injects a fault into the next `times` matching requests; takes precedence over rates. */
   next(predicate: FaultPredicate, fault: Fault, times = 1): void {
     this.#waiting.push({ predicate, fault, times });
   }
 
   choose(entry: RequestLogEntry): Fault | null {
-    const fault = this.#choose(entry);
-    if (fault !== null) this.#counts[fault.kind] += 1;
-    return fault;
+    const waiting = this.#waiting.find((item) => item.predicate(entry));
+    if (waiting === undefined) return this.#draw();
+    waiting.times -= 1;
+    if (waiting.times <= 0) this.#waiting = this.#waiting.filter((item) => item !== waiting);
+    return waiting.fault;
   }
 
   /** As observed: one request too many locks everybody out, and the count begins anew after that. */
@@ -91,38 +84,21 @@ export class FaultPlan {
     return true;
   }
 
-  #choose(entry: RequestLogEntry): Fault | null {
-    const scripted = this.#script.shift();
-    if (scripted !== undefined) return scripted;
-    const waiting = this.#waiting.find((item) => item.predicate(entry));
-    if (waiting !== undefined) {
-      waiting.times -= 1;
-      if (waiting.times <= 0) this.#waiting = this.#waiting.filter((item) => item !== waiting);
-      return waiting.fault;
-    }
-    return this.#draw();
-  }
-
   #draw(): Fault | null {
     const random = this.#random;
     let roll = random.next();
-    const drawn = RATED_FAULTS.find((kind) => {
-      const rate = this.#options[kind] ?? 0;
-      const isHit = roll >= 0 && roll < rate;
-      roll -= rate;
-      return isHit;
-    });
-    switch (drawn) {
+    const kind = RATED_FAULTS.find((one) => (roll -= this.#options[one] ?? 0) < 0);
+    switch (kind) {
       case undefined:
         return null;
       case 'cut':
-        return { kind: drawn, framing: random.pick(['content-length', 'chunked']), share: random.next() };
+        return { kind, share: random.next() };
       case 'nonJson':
-        return random.pick(GATEWAY_PAGES);
+        return random.pick([{ kind }, { kind, httpStatus: 503 }, { kind, httpStatus: 200, body: '' }]);
       case 'slow':
-        return { kind: drawn, durationMs: this.#options.slowMs ?? 1000 };
+        return { kind, durationMs: this.#options.slowMs ?? 1000 };
       default:
-        return { kind: drawn };
+        return { kind };
     }
   }
 }

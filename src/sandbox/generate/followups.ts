@@ -78,6 +78,7 @@ export function createFollowupBuilder(world: World): (ordinal: number) => Follow
       m_assignee_id: assignee,
       messages,
       ...{ deleted: false, in_progress: open && ordinal % 4 === 0, field_id: `f${ordinal % 37}` },
+      followup_display_id: String(ordinal + 1),
     };
     if (random.chance(0.8)) followup.due = dateNumberAfter(created, random.int(1, 45));
     if (!open) {

@@ -2,17 +2,29 @@ import { MINUTE_MS } from '../../shared/time.ts';
 import { STREAM, type World } from '../generate/world.ts';
 import { Random } from '../random.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
-import { changeEquipment, changeResource } from './asset-changes.ts';
-import { workADay } from './daily-round.ts';
-import { changeFollowup, raiseFollowup } from './followup-changes.ts';
-import type { LiveContext } from './live-context.ts';
-import { changeEmployee } from './people-changes.ts';
+import { changeFollowup, raiseFollowup, workOnFollowups } from './followup-changes.ts';
+import { changeEmployee, changeEquipment, changeResource, inspectAndRenew } from './other-changes.ts';
 
 export interface LiveOptions {
   /** Changes per minute of real time while started. Default 60. */
   changesPerMinute?: number;
   /** Whether records are also deleted. Default false. */
   deletions?: boolean;
+}
+
+/** Context of a change. `now` is the service's time in ms. */
+export interface LiveContext {
+  world: World;
+  store: SandboxStore;
+  random: Random;
+  now: number;
+}
+
+/** An id that no record of the table has. */
+export function freshId(from: number, taken: { has(key: string): boolean }): string {
+  let number = from;
+  while (taken.has(String(number))) number += 1;
+  return String(number);
 }
 
 type Change = (context: LiveContext) => void;
@@ -26,20 +38,13 @@ const usualChanges: readonly (readonly [weight: number, change: Change])[] = [
 ];
 
 function deleteSomething({ store, random }: LiveContext): void {
-  const table = random.pick([
-    store.followups,
-    store.followups,
-    store.resources,
-    store.employees,
-    store.equipment,
-  ]);
+  const { followups, resources, employees, equipment } = store;
+  const table = random.pick([followups, followups, resources, employees, equipment]);
   const [key] = table.any(random) ?? [];
   if (key !== undefined) table.delete(key);
 }
 
 const TICK_MS = 250;
-
-export type LiveSource = ReturnType<typeof createLiveSource>;
 
 /** Seeded random changes: equal steps at equal times give an equal source. */
 export function createLiveSource({
@@ -55,22 +60,21 @@ export function createLiveSource({
   let owed = 0;
   let timer: NodeJS.Timeout | undefined;
   const context = (): LiveContext => ({ world, store, random, now: clock() });
-  const pick = (): Change => {
-    let roll = random.next() * total;
-    const picked = changes.find(([weight]) => {
-      roll -= weight;
-      return roll < 0;
-    });
-    return picked?.[1] ?? raiseFollowup;
-  };
   /** Applies this many changes now. */
   const step = (count: number): void => {
-    for (let made = 0; made < count; made += 1) pick()(context());
+    for (let made = 0; made < count; made += 1) {
+      let roll = random.next() * total;
+      const [, change] = changes.find(([weight]) => (roll -= weight) < 0) ?? usualChanges[0] ?? [];
+      change?.(context());
+    }
   };
   return {
     step,
     /** Simulates a day of routine work: most tasks that are due are done. */
-    day: (): void => workADay(context()),
+    day(): void {
+      inspectAndRenew(context());
+      workOnFollowups(context());
+    },
     /** Applies changes until `stop`, at the rate of the options. */
     start(): void {
       timer ??= setInterval(() => {

@@ -1,8 +1,8 @@
-import { type ErrorId, ServiceError } from './service-error.ts';
+import { ServiceError } from './service-error.ts';
 
 export type TokenState = 'active' | 'inactive' | 'without-permission' | 'account-inactive';
 
-const refusals: Record<Exclude<TokenState, 'active'>, ErrorId> = {
+const refusals: Record<Exclude<TokenState, 'active'>, string> = {
   inactive: 'token_inactive',
   'without-permission': 'token_permission',
   'account-inactive': 'account_inactive',
@@ -10,13 +10,12 @@ const refusals: Record<Exclude<TokenState, 'active'>, ErrorId> = {
 
 /** Access rights of tokens. States can be changed while the sandbox runs. */
 export class Access {
-  readonly #states = new Map<string, TokenState>();
-  readonly #methods = new Map<string, TokenState>();
+  readonly #states = new Map<unknown, TokenState>();
   readonly #ownToken: string;
 
   constructor(token: string) {
     this.#ownToken = token;
-    this.#states.set(token, 'active');
+    this.set('active');
   }
 
   /** Sets the state of the sandbox's token, or of a named one; an unknown token becomes known. */
@@ -24,22 +23,15 @@ export class Access {
     this.#states.set(token, state);
   }
 
-  /** Restricts one method for every token (for example `equipments.list`). Checked after the state that `set` stored. */
-  setMethod(method: string, state: TokenState): void {
-    this.#methods.set(method, state);
+  /** Makes the sandbox's token `token_invalid` from now on. */
+  revoke(): void {
+    this.#states.delete(this.#ownToken);
   }
 
-  /** Makes the token `token_invalid` from now on. */
-  revoke(token = this.#ownToken): void {
-    this.#states.delete(token);
-  }
-
-  check(token: unknown, method = ''): void {
+  check(token: unknown): void {
     if (token === undefined || token === null || token === '') throw new ServiceError('token_missing');
-    const state = typeof token === 'string' ? this.#states.get(token) : undefined;
-    if (typeof token !== 'string' || state === undefined) throw new ServiceError('token_invalid');
+    const state = this.#states.get(token);
+    if (state === undefined) throw new ServiceError('token_invalid');
     if (state !== 'active') throw new ServiceError(refusals[state]);
-    const ofMethod = this.#methods.get(method) ?? 'active';
-    if (ofMethod !== 'active') throw new ServiceError(refusals[ofMethod]);
   }
 }

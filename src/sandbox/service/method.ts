@@ -4,59 +4,71 @@ import type { SandboxStore } from '../store/sandbox-store.ts';
 import type { Readings } from './readings.ts';
 import { ServiceError } from './service-error.ts';
 
-export type Parameters = Readonly<Record<string, unknown>>;
-
-/** Each describes the accepted values. */
-export type Rules = Readonly<Record<string, z.ZodType>>;
-
-/** Checked parameters; required ones are optional here, too. */
-export type Checked<R extends Rules> = { readonly [Name in keyof R]?: z.output<R[Name]> };
-
-export const aNumber = z.number().describe('a number');
-export const aText = z.string().describe('a string');
-export const aBoolean = z.boolean().describe('true or false');
-export const wholeNumber = (min: number, max: number) =>
-  z.int().min(min).max(max).describe(`a whole number from ${min} to ${max}`);
-export const aPage = wholeNumber(1, Number.MAX_SAFE_INTEGER);
-export const numbers = z.array(z.number()).describe('a list of numbers');
-export const texts = z.array(z.string()).describe('a list of strings');
-export const oneOf = <Value extends string>(...values: readonly Value[]) =>
-  z.enum(values).describe(values.join(', '));
-export const eachOf = (values: readonly string[]) =>
-  z.array(z.enum(values)).describe(`a list of ${values.join(', ')}`);
+type Rules = z.ZodRawShape;
 
 /** A successful response before serialization. Its list holds records of the store. */
 export interface MethodResponse {
-  fields: Record<string, unknown>;
-  list?: { name: string; kind: string; records: readonly object[]; shape?: (record: object) => object };
+  fields?: Record<string, unknown>;
+  list?: { name: string; records: readonly object[] };
 }
 
-export interface Method {
-  rules(readings: Readings): Rules;
-  readonly required?: readonly string[];
-  respond(parameters: Parameters, context: { store: SandboxStore; readings: Readings }): MethodResponse;
+interface MethodContext {
+  store: SandboxStore;
+  readings: Readings;
 }
+
+export interface Method<R extends Rules = Rules> {
+  rules(readings: Readings): R;
+  respond(parameters: z.output<z.ZodObject<R>>, context: MethodContext): MethodResponse;
+}
+
+/** A method whose response has the parameters with the types of its rules. */
+export const method = <R extends Rules>(
+  rules: R | ((readings: Readings) => R),
+  respond: Method<R>['respond'],
+): Method => ({ rules: typeof rules === 'function' ? rules : () => rules, respond }) as unknown as Method;
+
+export const wholeNumber = (max = Number.MAX_SAFE_INTEGER) => z.int().min(1).max(max).optional();
+const aPage = { page: wholeNumber() };
 
 /**
  * Names unsupported parameters first, then missing ones, then invalid values. An explicit null is always an invalid value.
  */
-export function checkParameters(
-  parameters: Parameters,
-  { rules, required = [] }: Pick<Method, 'rules' | 'required'>,
-  readings: Readings,
-): void {
-  const all: Rules = { ...rules(readings), pretty: aBoolean };
-  if (readings.unknownParameters === 'refused') {
-    for (const name of Object.keys(parameters)) {
-      if (!Object.hasOwn(all, name)) throw new ServiceError('parameter_unexpected', `unsupported: ${name}`);
-    }
-  }
-  for (const [name, rule] of Object.entries(all)) {
-    const value = parameters[name];
-    if (value === undefined) {
-      if (required.includes(name)) throw new ServiceError('parameter_missing', `required: ${name}`);
-    } else if (!rule.safeParse(value).success) {
-      throw new ServiceError('parameter_invalid', `${name}: expected ${String(rule.description)}`);
-    }
-  }
+export function checkParameters(parameters: Readonly<Record<string, unknown>>, rules: Rules): void {
+  const { error } = z.strictObject({ ...rules, pretty: z.boolean().optional() }).safeParse(parameters);
+  if (error === undefined) return;
+  const unexpected = error.issues.find(({ code }) => code === 'unrecognized_keys');
+  if (unexpected !== undefined) throw new ServiceError('parameter_unexpected', unexpected.message);
+  const missing = error.issues.find(({ path: [name = ''] }) => !(name in parameters));
+  if (missing !== undefined)
+    throw new ServiceError('parameter_missing', `required: ${missing.path.join('.')}`);
+  const [{ path, message } = { path: [], message: '' }] = error.issues;
+  throw new ServiceError('parameter_invalid', `${path.join('.')}: ${message}`);
 }
+
+/** "Valid pages run to paging.last_page"; the first page is always valid, even without results. */
+export function toPage<T>(
+  found: readonly T[],
+  { limit, page = 1 }: { limit: number; page?: number | undefined },
+  { pastLastPage, largestPage }: Readings,
+): { paging: { total: number; last_page: number }; records: readonly T[] } {
+  const size = Math.min(limit, largestPage ?? limit);
+  const last = Math.ceil(found.length / size);
+  if (page > Math.max(1, last) && pastLastPage === 'refused') {
+    throw new ServiceError('parameter_invalid', `page: the last page is ${last}`);
+  }
+  return {
+    paging: { total: found.length, last_page: last },
+    records: found.slice((page - 1) * size, page * size),
+  };
+}
+
+/** For lists of which the specification shows no paging. */
+export const unaskedPage = {
+  rules: ({ unaskedPageSize }: Readings) => (unaskedPageSize === null ? {} : aPage) as typeof aPage,
+  of<T>(found: readonly T[], { page }: { page?: number | undefined }, readings: Readings) {
+    if (readings.unaskedPageSize === null) return { records: found, fields: {} };
+    const { records, paging } = toPage(found, { limit: readings.unaskedPageSize, page }, readings);
+    return { records, fields: { paging } };
+  },
+};

@@ -1,11 +1,5 @@
 import type { Random } from '../random.ts';
-import { RawNumber } from '../raw-number.ts';
-
-interface Kept<T> {
-  readonly record: T;
-  /** The status is that of the record, whatever the clock says. */
-  readonly isVerbatim: boolean;
-}
+import { RawNumber } from '../service/write-json.ts';
 
 interface Rules<T> {
   /** The record as of now. */
@@ -13,54 +7,43 @@ interface Rules<T> {
 }
 
 /**
- * All records of one kind. The interface is that of a Map; records are immutable values that are replaced. `put` and
- * `update` accept any JSON object, so that a test can plant invalid records.
+ * All records of one kind. Records are immutable values that are replaced. `put` and `update` accept any JSON object, so
+ * that a test can plant invalid records.
  */
-export class RecordTable<T extends object> {
-  readonly #kept = new Map<string, Kept<T>>();
+export class RecordTable<T extends object> extends Map<string, T> {
   readonly #keyField: string;
   readonly #rules: Rules<T>;
+  /** Keys of records whose statuses follow the clock. */
+  readonly #living = new Set<string>();
 
   constructor(keyField: string, rules: Rules<T> = {}) {
+    super();
     this.#keyField = keyField;
     this.#rules = rules;
   }
 
-  get size(): number {
-    return this.#kept.size;
+  override get(key: string): T | undefined {
+    const record = super.get(key);
+    const isLiving = record !== undefined && this.#living.has(key);
+    return isLiving ? (this.#rules.current?.(record) ?? record) : record;
   }
 
-  has(key: string): boolean {
-    return this.#kept.has(key);
+  override *entries(): MapIterator<[string, T]> {
+    for (const key of this.keys()) yield [key, this.get(key) as T];
   }
 
-  get(key: string): T | undefined {
-    const kept = this.#kept.get(key);
-    return kept && this.#read(kept);
-  }
-
-  keys(): MapIterator<string> {
-    return this.#kept.keys();
-  }
-
-  *values(): MapIterator<T> {
+  override *values(): MapIterator<T> {
     for (const [, record] of this.entries()) yield record;
   }
 
-  *entries(): MapIterator<[string, T]> {
-    for (const [key, kept] of this.#kept) yield [key, this.#read(kept)];
-  }
-
-  [Symbol.iterator](): MapIterator<[string, T]> {
+  override [Symbol.iterator](): MapIterator<[string, T]> {
     return this.entries();
   }
 
-  /** A random record with its key; undefined if there are no records. */
+  /** A random record with its key; new ones are preferred, as real changes do. undefined if there are no records. */
   any(random: Random): readonly [key: string, record: T] | undefined {
-    if (this.size === 0) return undefined;
-    const key = this.anyKey(random);
-    const record = this.get(key);
-    return record && [key, record];
+    const key = [...this.keys()].at(-1 - Math.floor(random.next() ** 2 * this.size));
+    return key === undefined ? undefined : [key, this.get(key) as T];
   }
 
   /**
@@ -68,13 +51,14 @@ export class RecordTable<T extends object> {
    * invalid or a deliberate duplicate.
    */
   put(record: object, key = this.#keyOf(record)): string {
-    this.store(key, record as T, true);
+    this.#living.delete(key);
+    this.set(key, record as T);
     return key;
   }
 
   /** A record with statuses that follow the clock. */
   putLiving(record: T): void {
-    this.store(this.#keyOf(record), record, false);
+    this.#living.add(this.put(record));
   }
 
   /** A field that is set to `undefined` is removed. Statuses still follow the clock unless `status` is set. */
@@ -82,25 +66,8 @@ export class RecordTable<T extends object> {
     const record = this.get(key);
     if (record === undefined) throw new Error(`update: no record has the key ${key}`);
     const fields = Object.entries({ ...record, ...patch }).filter(([, value]) => value !== undefined);
-    const isVerbatim = 'status' in patch || this.#kept.get(key)?.isVerbatim === true;
-    this.store(key, Object.fromEntries(fields) as T, isVerbatim);
-  }
-
-  delete(key: string): boolean {
-    return this.#kept.delete(key);
-  }
-
-  protected store(key: string, record: T, isVerbatim: boolean): void {
-    this.#kept.set(key, { record, isVerbatim });
-  }
-
-  /** The key of a random record; there is at least one. */
-  protected anyKey(random: Random): string {
-    return random.pick([...this.keys()]);
-  }
-
-  #read({ record, isVerbatim }: Kept<T>): T {
-    return isVerbatim ? record : (this.#rules.current?.(record) ?? record);
+    if ('status' in patch) this.#living.delete(key);
+    this.set(key, Object.fromEntries(fields) as T);
   }
 
   #keyOf(record: object): string {

@@ -6,12 +6,19 @@ import { buildLists, type ListName } from '../generate/lists.ts';
 import { buildUser } from '../generate/users.ts';
 import { STREAM, type World } from '../generate/world.ts';
 import { Random } from '../random.ts';
-import { DAY_MS } from '../../shared/time.ts';
+import { DAY_MS, MINUTE_MS } from '../../shared/time.ts';
 import type { CompletedTraining, Completion, Employee, Equipment, Resource, User } from '../records.ts';
 import { FollowupTable } from './followup-table.ts';
 import { RecordTable } from './record-table.ts';
 import { employeeAt, equipmentAt } from './status-rules.ts';
-import { createTrainingCache } from './training-calculation.ts';
+
+interface TrainingCalculation {
+  /** Time of the calculation, ms; kept while it is served. */
+  readonly lastUpdated: number;
+  readonly employees: readonly Employee[];
+}
+
+const CACHE_MS = 15 * MINUTE_MS;
 
 /** The data of the service: the current state, regardless of its caches. */
 export type SandboxStore = ReturnType<typeof createStore>;
@@ -22,13 +29,13 @@ export function createStore(world: World, clock: () => number) {
   const buildFollowup = createFollowupBuilder(world);
   for (let ordinal = 0; ordinal < size.followups; ordinal += 1) followups.put(buildFollowup(ordinal));
   const resources = new RecordTable<Resource>('id');
-  for (let index = 0; index < size.resources; index += 1) resources.putLiving(buildResource(index, world));
+  for (let index = 0; index < size.resources; index += 1) resources.put(buildResource(index, world));
   const employees = new RecordTable<Employee>('m_user_id', {
     current: (employee) => employeeAt(employee, clock()),
   });
   const users = new RecordTable<User>('id');
   for (const [index, id] of peopleIds.entries()) {
-    users.putLiving(buildUser(id, index, { random: Random.of(seed, STREAM.users, index, 2), world }));
+    users.put(buildUser(id, index, { random: Random.of(seed, STREAM.users, index, 2), world }));
     if (index < size.employees)
       employees.putLiving(buildEmployee(id, Random.of(seed, STREAM.employees, index), now));
   }
@@ -37,25 +44,28 @@ export function createStore(world: World, clock: () => number) {
   const lists = Object.fromEntries(
     Object.entries(buildLists(world)).map(([name, records]) => {
       const table = new RecordTable<{ id: string | number }>('id');
-      for (const record of records) table.putLiving(record);
+      for (const record of records) table.put(record);
       return [name, table];
     }),
   ) as Record<ListName, RecordTable<{ id: string | number }>>;
   const completedTrainings = new RecordTable<CompletedTraining>('id');
   let completions = 5_000_000;
   const addCompletion = (userId: string, completion: Pick<Completion, 'id' | 'date_number'>): void =>
-    completedTrainings.putLiving(completedTraining(completion, userId, ++completions, world.accountIds));
+    void completedTrainings.put(completedTraining(completion, userId, ++completions, world.accountIds));
   for (const [userId, employee] of employees) {
     for (const completion of pastCompletions(employee)) addCompletion(userId, completion);
   }
+  let calculation: TrainingCalculation | undefined;
+  /** Makes the service calculate the training list again. `lastUpdated` can simulate a clock that went back. */
+  const recalculateTraining = (lastUpdated = clock()): TrainingCalculation =>
+    (calculation = { lastUpdated, employees: [...employees.values()] });
   return {
     account: {
-      ...{
-        id: Random.of(seed, STREAM.account).hexadecimal24(),
-        name: 'Northline Yards',
-        subdomain: 'northline',
-      },
-      ...{ created: world.beginning, expiresOn: now + 1000 * DAY_MS, userMetafields: [] as object[] },
+      id: Random.of(seed, STREAM.account).hexadecimal24(),
+      name: 'Northline Yards',
+      subdomain: 'northline',
+      created: world.beginning,
+      expiresOn: now + 1000 * DAY_MS,
     },
     followups,
     resources,
@@ -73,6 +83,11 @@ export function createStore(world: World, clock: () => number) {
       };
       return metafields.map(({ id }) => id);
     },
-    ...createTrainingCache({ calculate: () => [...employees.values()], clock }),
+    recalculateTraining,
+    /** "Results are cached for 15 minutes": the training list that is served now, in pages. */
+    trainingCalculation: (): TrainingCalculation =>
+      calculation === undefined || clock() - calculation.lastUpdated >= CACHE_MS
+        ? recalculateTraining()
+        : calculation,
   };
 }

@@ -6,22 +6,17 @@ import type { Employee, Equipment, Schedule } from '../records.ts';
  * specification states is kept by them: any expired schedule makes the equipment expired.
  */
 
-function scheduleStatusAt(
-  schedule: Pick<Schedule, 'expiresOn' | 'expiringOn'>,
-  now: number,
-): 'uptodate' | 'expiring' | 'expired' {
-  if (schedule.expiresOn !== null && schedule.expiresOn <= now) return 'expired';
-  if (schedule.expiringOn !== null && schedule.expiringOn <= now) return 'expiring';
-  return 'uptodate';
+const hasCome = (at: number | null, now: number): boolean => at !== null && at <= now;
+
+function scheduleStatusAt({ expiresOn, expiringOn }: Schedule, now: number): string {
+  if (hasCome(expiresOn, now)) return 'expired';
+  return hasCome(expiringOn, now) ? 'expiring' : 'uptodate';
 }
 
 export function equipmentAt(equipment: Equipment, now: number): Equipment {
   const { schedules: inspected } = equipment;
   if (!isListOfObjects(inspected)) return equipment;
-  const schedules = inspected.map((schedule) => ({
-    ...schedule,
-    status: scheduleStatusAt(schedule, now),
-  }));
+  const schedules = inspected.map((schedule) => ({ ...schedule, status: scheduleStatusAt(schedule, now) }));
   const hasAny = (wanted: string): boolean => schedules.some(({ status }) => status === wanted);
   const status = ['expired', 'expiring'].find(hasAny) ?? 'uptodate';
   return { ...equipment, status, schedules };
@@ -29,36 +24,22 @@ export function equipmentAt(equipment: Equipment, now: number): Equipment {
 
 /** A training counts as complete until the end of its expiry day. */
 export function employeeAt(employee: Employee, now: number): Employee {
-  const { complete_training_ids, incomplete_training_ids, last_completed } = employee;
   if (!hasTrainings(employee)) return employee;
   const today = toDateNumber(now);
+  const { complete_training_ids, incomplete_training_ids, last_completed } = employee;
   const required = [...complete_training_ids, ...incomplete_training_ids].sort((a, b) => a - b);
-  const completions = new Map(last_completed.map((entry) => [entry.id, entry]));
-  const complete: number[] = [];
-  const incomplete: number[] = [];
-  let expiring = false;
-  for (const id of required) {
-    const entry = completions.get(id);
-    if (entry === undefined || (entry.expiresOn !== null && entry.expiresOn < today)) {
-      incomplete.push(id);
-      continue;
-    }
-    complete.push(id);
-    if (entry.startsExpiringOn !== null && entry.startsExpiringOn <= today) expiring = true;
-  }
-  const status =
-    required.length === 0
-      ? 'unassigned'
-      : incomplete.length > 0
-        ? 'incomplete'
-        : expiring
-          ? 'expiring'
-          : 'active';
+  const valid = last_completed.filter(({ expiresOn }) => expiresOn === null || expiresOn >= today);
+  const complete = required.filter((id) => valid.some((entry) => entry.id === id));
+  const isExpiring = valid.some(
+    ({ id, startsExpiringOn }) => complete.includes(id) && hasCome(startsExpiringOn, today),
+  );
+  const current = isExpiring ? 'expiring' : 'active';
+  const needed = complete.length < required.length ? 'incomplete' : current;
   return {
     ...employee,
-    status,
+    status: required.length === 0 ? 'unassigned' : needed,
     percent_complete: required.length === 0 ? 0 : (complete.length / required.length) * 100,
-    incomplete_training_ids: incomplete,
+    incomplete_training_ids: required.filter((id) => !complete.includes(id)),
     complete_training_ids: complete,
   };
 }

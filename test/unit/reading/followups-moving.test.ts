@@ -111,7 +111,6 @@ test.each(Array.from({ length: casesOf({ few: 1, all: 8 }) }, (_, seed) => seed)
   async (seed) => {
     const random = createRandom(seed);
     await start();
-    worker.sandbox.readings.followupBounds = random.pick(['exclusive', 'inclusive']);
     for (const kind of ['sync', 'sync', 'reconcile'] as const) {
       const before = new Set(followups().keys());
       const touched = new Set<string>();

@@ -15,15 +15,10 @@ const start = (options: MemoryWorkerOptions = {}, sandbox: SandboxOptions = {}) 
 const records = (stream: Snapshot) => SPECIMENS[stream].records(worker);
 
 describe.each(SNAPSHOTS)('the snapshot of %s', (stream) => {
-  const paging = (reading: 'pages' | 'one-page') => ({
-    readings:
-      stream === 'resources'
-        ? { resourcesPaging: reading, unaskedPageSize: 13 }
-        : { equipmentsPaging: reading, unaskedPageSize: 13 },
-  });
+  const inPages = { readings: { unaskedPageSize: 13 } };
 
   test('paging with a total but no last page is followed until the total is reached', async () => {
-    await start({}, paging('pages'));
+    await start({}, inPages);
     worker.sandbox.hooks.rewriteResponse = (_entry, response) => {
       const { total } = (response['paging'] ?? {}) as { total?: number };
       return total === undefined ? response : { ...response, paging: { total } };
@@ -46,7 +41,7 @@ describe.each(SNAPSHOTS)('the snapshot of %s', (stream) => {
       await sync(stream);
       const [first] = records(stream).keys();
       records(stream).update(first ?? '', { [SPECIMENS[stream].text.field]: 'changed' });
-      Object.assign(worker.sandbox.readings, paging('pages').readings);
+      worker.sandbox.readings.unaskedPageSize = 13;
       worker.sandbox.faults.next(
         ({ params }) => 'page' in params,
         { kind: 'error', error: 'parameter_unexpected' },
@@ -57,7 +52,7 @@ describe.each(SNAPSHOTS)('the snapshot of %s', (stream) => {
       expect(result).toMatchObject({ outcome: 'failed', counts: { updated: 1, deleted: 0 } });
       worker.sandbox.hooks.rewriteResponse = undefined;
       worker.sandbox.faults.clear();
-      Object.assign(worker.sandbox.readings, { resourcesPaging: 'none', equipmentsPaging: 'none' });
+      worker.sandbox.readings.unaskedPageSize = null;
       expect((await sync(stream)).counts).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
       await isEqual(stream);
     },
@@ -72,7 +67,7 @@ describe.each(SNAPSHOTS)('the snapshot of %s', (stream) => {
     ],
     ['grows', () => records(stream).put(SPECIMENS[stream].build('pushed'))],
   ] as const)('a list that %s while its pages are read is stored correctly', async (_name, change) => {
-    await start({}, paging('pages'));
+    await start({}, inPages);
     await sync(stream);
     let isDone = false;
     worker.sandbox.hooks.beforeResponse = ({ params }) => {

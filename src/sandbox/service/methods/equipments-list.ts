@@ -1,40 +1,35 @@
-import { equipmentFields } from '../../records.ts';
-import { unaskedPagingRules, withUnaskedPaging } from '../paging.ts';
-import { aBoolean, aText, type Checked, eachOf, type Method, oneOf } from '../method.ts';
+import * as z from 'zod';
+import type { Equipment } from '../../records.ts';
+import { method, unaskedPage } from '../method.ts';
 
 const rules = {
-  equipmentType_id: aText,
-  service_type: oneOf('in', 'out', 'all'),
-  columns: eachOf(equipmentFields),
-  include_null_metavalues: aBoolean,
+  equipmentType_id: z.string(),
+  service_type: z.enum(['in', 'out', 'all']).optional(),
+  columns: z.array(z.string()).optional(),
+  include_null_metavalues: z.boolean().optional(),
 };
 
-export const equipmentsList: Method = {
-  rules: (readings) => ({ ...rules, ...unaskedPagingRules(readings.equipmentsPaging) }),
-  required: ['equipmentType_id'],
-  respond(parameters, { store, readings }) {
-    const asked = parameters as Checked<typeof rules>;
-    const { equipmentType_id: type = '', service_type: service = 'in' } = asked;
+export const equipmentsList = method(
+  (readings) => ({ ...rules, ...unaskedPage.rules(readings) }),
+  (asked, { store, readings }) => {
+    const { equipmentType_id: type, service_type: service = 'in', columns } = asked;
     const matching = [...store.equipment.values()].filter(
       ({ equipmentType_id: own, isInService }) =>
         own === type && (service === 'all' || (isInService as unknown) === (service === 'in')),
     );
-    const { records, fields } = withUnaskedPaging(matching, parameters, readings.equipmentsPaging, readings);
+    const { records, fields } = unaskedPage.of(matching, asked, readings);
     const empty = Object.fromEntries(store.metafieldIds(type).map((id) => [id, 'NULL']));
-    const shape = (record: object): object => {
+    const shape = (record: Equipment): object => {
       const full = asked.include_null_metavalues === true ? withEmptyMetavalues(record, empty) : record;
-      return asked.columns === undefined ? full : withColumns(full, asked.columns);
+      if (columns === undefined) return full;
+      return Object.fromEntries(Object.entries(full).filter(([field]) => columns.includes(field)));
     };
-    return { fields, list: { name: 'equipments', kind: 'equipment', records, shape } };
+    return { fields, list: { name: 'equipments', records: records.map(shape) } };
   },
-};
+);
 
-function withEmptyMetavalues(record: object, empty: object): object {
+function withEmptyMetavalues(record: Equipment, empty: object): object {
   const { metavalues } = record as { metavalues?: unknown };
   if (typeof metavalues !== 'object' || metavalues === null) return record;
   return { ...record, metavalues: { ...empty, ...metavalues } };
-}
-
-function withColumns(record: object, columns: readonly string[]): object {
-  return Object.fromEntries(Object.entries(record).filter(([field]) => columns.includes(field)));
 }

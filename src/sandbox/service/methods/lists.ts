@@ -1,78 +1,83 @@
-/** Methods beside those of the specification, as observed: lists with names and completions. */
+/** Lists without parameters that select, users, and the methods beside those of the specification, as observed. */
+import * as z from 'zod';
 import type { ListName } from '../../generate/lists.ts';
-import { aBoolean, aNumber, aPage, aText, type Checked, type Method, wholeNumber } from '../method.ts';
-import { toPage } from '../paging.ts';
-import { usersList } from './users.ts';
+import type { User } from '../../records.ts';
+import { type Method, method, toPage, unaskedPage, wholeNumber } from '../method.ts';
+import { ServiceError } from '../service-error.ts';
 
-const whole = (name: ListName): Method => ({
-  rules: () => ({}),
-  respond: (_, { store }) => ({
-    fields: {},
-    list: { name, kind: name, records: [...store.lists[name].values()] },
-  }),
+export const resourcesList = method(unaskedPage.rules, (asked, { store, readings }) => {
+  const { records, fields } = unaskedPage.of([...store.resources.values()], asked, readings);
+  return { fields, list: { name: 'resources', records } };
 });
 
-const itemRules = { data_list_id: aNumber, include_inactive: aBoolean, include_deleted: aBoolean };
+const userId = {
+  id: { id: z.string() },
+  user: { user: z.union([z.number(), z.string().min(1)]) },
+};
 
-const dataListItems: Method = {
-  rules: () => itemRules,
-  required: ['data_list_id'],
-  respond(parameters, context) {
-    const { fields, list } = whole('datalistitems').respond(parameters, context);
-    const { data_list_id: asked } = parameters as Checked<typeof itemRules>;
-    const isAsked = (record: object): boolean => 'data_list_id' in record && record.data_list_id === asked;
-    return { fields, ...(list && { list: { ...list, records: list.records.filter(isAsked) } }) };
+/** As observed, a user of users.list by `id`; or as the specification's example shows it, id and name by `user`. */
+export const usersInfo = method(
+  ({ usersInfo: parameter }): { id?: z.ZodType; user?: z.ZodType } => userId[parameter],
+  (asked, { store, readings }) => {
+    const user = store.users.get(String(asked.id ?? asked.user));
+    if (user === undefined) throw new ServiceError('content_not_found');
+    return { fields: { user: readings.usersInfo === 'user' ? withOneName(user) : user } };
   },
-};
+);
 
-const projectRules = { limit: wholeNumber(1, 500), page: aPage };
+/** A user that a test stored may have any fields. */
+const withOneName = (user: User & { name?: unknown }): object =>
+  'firstname' in user ? { id: user.id, name: user.name ?? `${user.firstname} ${user.lastname}` } : user;
 
-const projects: Method = {
-  rules: () => projectRules,
-  respond(parameters, { store, readings }) {
-    const { limit = 10, page = 1 } = parameters as Checked<typeof projectRules>;
-    const newestFirst = [...store.lists.projects.values()].reverse();
-    const { paging, range } = toPage(newestFirst.length, limit, page, readings);
-    return {
-      fields: { paging },
-      list: { name: 'projects', kind: 'project', records: newestFirst.slice(...range) },
-    };
+/** Everybody at once, also people who have left. */
+const usersList = method({}, (_, { store }) => {
+  const records = [...store.users.values()];
+  const columns = [...new Set(records.flatMap((user) => Object.keys(user)))];
+  return { fields: { columns }, list: { name: 'users', records } };
+});
+
+const whole = (name: ListName): Method =>
+  method({}, (_, { store }) => ({ list: { name, records: [...store.lists[name].values()] } }));
+
+const dataListItems = method(
+  {
+    data_list_id: z.number(),
+    include_inactive: z.boolean().optional(),
+    include_deleted: z.boolean().optional(),
   },
-};
+  ({ data_list_id: asked }, { store }) => {
+    const items = [...store.lists.datalistitems.values()] as { data_list_id?: number }[];
+    const records = items.filter(({ data_list_id }) => data_list_id === asked);
+    return { list: { name: 'datalistitems', records } };
+  },
+);
 
-const completionRules = {
-  training_id: aNumber,
-  user_id: aText,
-  has_attachments: aBoolean,
-  limit: wholeNumber(1, 1000),
-  page: aPage,
-};
+const projects = method({ limit: wholeNumber(500), page: wholeNumber() }, (asked, { store, readings }) => {
+  const newestFirst = [...store.lists.projects.values()].reverse();
+  const { paging, records } = toPage(newestFirst, { limit: asked.limit ?? 10, page: asked.page }, readings);
+  return { fields: { paging }, list: { name: 'projects', records } };
+});
 
-const completedTrainings: Method = {
-  rules: () => completionRules,
-  respond(parameters, { store, readings }) {
-    const asked = parameters as Checked<typeof completionRules>;
-    const { has_attachments: hasFiles } = asked;
+const completedTrainings = method(
+  {
+    training_id: z.number().optional(),
+    user_id: z.string().optional(),
+    has_attachments: z.boolean().optional(),
+    limit: wholeNumber(1000),
+    page: wholeNumber(),
+  },
+  (asked, { store, readings }) => {
     const found = [...store.completedTrainings.values()].filter(
       ({ training_id, m_user_id, files }) =>
         (asked.training_id ?? training_id) === training_id &&
         (asked.user_id ?? m_user_id) === m_user_id &&
-        (hasFiles === undefined || hasFiles === files.length > 0),
+        (asked.has_attachments === undefined || asked.has_attachments === files.length > 0),
     );
     found.sort((a, b) => b.date_number - a.date_number || b.id - a.id);
-    const limit = Math.min(asked.limit ?? 100, readings.largestPage ?? Infinity);
-    const { paging, range } = toPage(found.length, limit, asked.page ?? 1, readings);
-    return {
-      fields: { paging },
-      list: { name: 'completedtrainings', kind: 'completed-training', records: found.slice(...range) },
-    };
+    const { paging, records } = toPage(found, { limit: asked.limit ?? 100, page: asked.page }, readings);
+    return { fields: { paging }, list: { name: 'completedtrainings', records } };
   },
-};
-
-const accountInfo: Method = {
-  rules: () => ({}),
-  respond: (_, { store }) => ({ fields: { account: store.account } }),
-};
+);
 
 export const listMethods: Readonly<Record<string, Method>> = {
   'users.list': usersList,
@@ -88,5 +93,5 @@ export const listMethods: Readonly<Record<string, Method>> = {
   'projects.list': projects,
   'datalists.list': whole('datalists'),
   'datalistitems.list': dataListItems,
-  'account.info': accountInfo,
+  'account.info': method({}, (_, { store }) => ({ fields: { account: store.account } })),
 };
