@@ -90,25 +90,21 @@ figure{margin:1.8rem 0 1.2rem}
 figcaption,caption{font-weight:600;font-size:.95rem;text-align:left;padding:0 0 .4rem}
 .scroll{margin:0 0 .4rem}.scroll+.scroll,.note+.scroll,.lead+.scroll+.scroll{margin-top:1.6rem}
 .key{display:flex;flex-wrap:wrap;gap:.1rem 1.2rem;font-size:.85rem}.key i{display:inline-block;width:1rem;height:.22rem;margin-right:.4rem;vertical-align:.22rem}
-.plot{position:relative}.plot span{position:absolute;top:-.1rem;left:0;font-size:.75rem;color:var(--dim)}.plot svg{height:9rem}
+.plot{position:relative}.plot span{position:absolute;top:-.1rem;left:0;font-size:.75rem;color:var(--dim)}.plot svg{height:9rem}.plot path{fill:none;vector-effect:non-scaling-stroke}
 .ends{display:flex;justify-content:space-between;font-size:.75rem;color:var(--dim)}
 td.remark{color:var(--text);padding-bottom:.6rem}
 footer{padding-bottom:3rem}
 @media (max-width:42rem){th,td{padding-right:.5rem}table{font-size:.8rem}thead th{font-size:.75rem}.key-figures{grid-template-columns:1fr 1fr}.key-figures div{padding:.7rem .9rem}.key-figures .value{font-size:1.8rem}.key-figures div:last-child{grid-column:1/-1}main{display:flex;flex-direction:column}.first{order:-1;margin-top:1rem}}
-@page{margin:14mm;@bottom-right{content:counter(page) " / " counter(pages);font:8pt system-ui,sans-serif;color:#5a636e}}
 @media print{
 :root{--bg:#fff;--card:#fff;color-scheme:light}
-*{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 body{font-size:10pt}
 header,main,footer{max-width:none;padding:0}
-section{border:0;border-radius:0;padding:0;margin:0 0 1.2rem}
+section{border:0;padding:0}
 .key-figures{grid-template-columns:repeat(5,1fr)}.key-figures div{padding:.5rem .6rem}.key-figures .value{font-size:1.5rem}.key-figures dt,.change,.beside{font-size:7.5pt}
 table{font-size:8.5pt}th,td{padding:.2rem .6rem .2rem 0}
-h2,caption,figcaption,.lead{break-after:avoid}
-figure,tr,.key-figures,.lead{break-inside:avoid}
-.first{grid-template-columns:1fr 1fr 1fr}.first section{padding:0;border:0}.first ol{font-size:8pt}
-thead,tr:has(+tr>.remark){break-after:avoid}thead+tbody>tr:nth-child(-n+3){break-before:avoid}
-td.remark{font-size:8pt;padding-bottom:.3rem}
+h2,caption,figcaption,thead{break-after:avoid}
+figure,tr,.key-figures{break-inside:avoid}
+.first{grid-template-columns:1fr 1fr 1fr}.first ol{font-size:8pt}
 .spare{display:table-cell}
 nav,footer{display:none}
 }

@@ -2,8 +2,6 @@
 
 const FORMULA = /^'*[=+\-@\t\r]/;
 
-export const isFormula = (cell: string): boolean => FORMULA.test(cell);
-
 /** A leading quote prevents that a text is a formula. */
 export const toSpreadsheet = (cell: string): string => (FORMULA.test(cell) ? `'${cell}` : cell);
 

@@ -39,8 +39,7 @@ export async function askList<T = Record<string, unknown>>(
 ): Promise<T[]> {
   const { body } = await ask(sandbox, method, parameters);
   if (body['ok'] !== true) throw new Error(`${method} answered ${JSON.stringify(body)}`);
-  const { columns: _, ...fields } = body;
-  return Object.values(fields).find((value) => Array.isArray(value)) as T[];
+  return Object.entries(body).find(([name, value]) => name !== 'columns' && Array.isArray(value))?.[1] as T[];
 }
 
 export async function errorOf(sandbox: Sandbox, method: string, parameters: object = {}): Promise<unknown> {

@@ -122,7 +122,9 @@ describe('a SIGTERM while the program loads', () => {
 it('a second signal ends a sync at once, and the next sync closes the open run', async () => {
   fixture.sandbox.faults.next(() => true, { kind: 'hang' });
   const running = fixture.cli.start(['sync', 'resources'], fixture.env);
-  await expect.poll(() => fixture.sandbox.requests.filter(({ fault }) => fault === 'hang').length, { timeout: 45_000 }).toBe(1);
+  await expect
+    .poll(() => fixture.sandbox.requests.filter(({ fault }) => fault === 'hang').length, { timeout: 45_000 })
+    .toBe(1);
   // The ledger of runs is locked, so the first signal has no effect yet.
   const blocker = connectForTest(fixture.databaseUrl);
   await blocker.query('begin');

@@ -104,7 +104,11 @@ describe('traces', () => {
         fixture.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'hang' });
         const traces = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100' };
         const running = fixture.cli.start(args, { ...env, ...traces });
-        await expect.poll(() => fixture.sandbox.requests.filter(({ fault }) => fault === 'hang').length, { timeout: 45_000 }).toBe(1);
+        await expect
+          .poll(() => fixture.sandbox.requests.filter(({ fault }) => fault === 'hang').length, {
+            timeout: 45_000,
+          })
+          .toBe(1);
         proxy.hold();
         const stoppedMs = performance.now();
         running.kill('SIGTERM');

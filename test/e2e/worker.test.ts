@@ -121,7 +121,9 @@ describe.concurrent('start', () => {
   }) => {
     fixture.sandbox.faults.next(({ method }) => method === 'followups.list', { kind: 'hang' }, 100);
     const worker = fixture.cli.start(['start'], fixture.env);
-    await expect.poll(() => fixture.sandbox.requests.filter(({ fault }) => fault === 'hang').length, TIMEOUT).toBe(1);
+    await expect
+      .poll(() => fixture.sandbox.requests.filter(({ fault }) => fault === 'hang').length, TIMEOUT)
+      .toBe(1);
     const startedMs = performance.now();
     worker.kill('SIGTERM');
     expect(await worker.finished).toMatchObject({ code: 0, signal: null });
@@ -205,7 +207,9 @@ describe.concurrent('sync', () => {
     }) => {
       fixture.sandbox.faults.next(() => true, { kind: 'hang' });
       const running = fixture.cli.start(['sync', 'followups'], fixture.env);
-      await expect.poll(() => fixture.sandbox.requests.filter(({ fault }) => fault === 'hang').length, TIMEOUT).toBe(1);
+      await expect
+        .poll(() => fixture.sandbox.requests.filter(({ fault }) => fault === 'hang').length, TIMEOUT)
+        .toBe(1);
       running.kill('SIGINT');
       const { code, stdout } = await running.finished;
       expect(stdout).toMatch(/^interrupted: The run was stopped by a signal/m);

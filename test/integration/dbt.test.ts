@@ -1,15 +1,6 @@
 /** The dbt package of docs/dbt without dbt: its models and tests as the statements that dbt makes of them. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { STREAMS } from '../../src/engine/streams/index.ts';
-import {
-  buildModels,
-  modelPaths,
-  nameOf,
-  readYaml,
-  relationOf,
-  render,
-  TARGET,
-} from '../support/dbt-package.ts';
+import { buildModels, modelPaths, nameOf, readYaml, relationOf, TARGET } from '../support/dbt-package.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, syncSecondAccount } from '../support/worker.ts';
@@ -104,21 +95,6 @@ describe.each([
     expect(tests.length).toBeGreaterThan(15);
     for (const [name, statement] of tests) expect(await worker.query(statement), name).toEqual([]);
   });
-});
-
-test('the freshness of a source is that of the account with the oldest sync', async () => {
-  const fresh = sources.filter(({ config }) => config?.loaded_at_field !== undefined);
-  expect(fresh.length).toBe(STREAMS.length);
-  await worker.query(
-    `update safety_sync.stream_state set last_success_at = '2026-01-02T03:04:05Z' where account_id = 'south' and stream = 'equipments'`,
-  );
-  for (const { name, config } of fresh) {
-    const [row] = await worker.query<{ age: number }>(
-      `select extract(epoch from now() - max(${render(config?.loaded_at_field ?? '')}))::float8 as age from safety.${name}`,
-    );
-    if (name === 'equipment') expect(row?.age).toBeGreaterThan(86_400);
-    else expect(row?.age).toBeLessThan(600);
-  }
 });
 
 test('the aggregates equal the tables', async () => {

@@ -238,7 +238,10 @@ test('an id for which the service fails is asked once, without a retry, and fail
 
 test('a run that fails between two people keeps those that it has', async () => {
   await start({ readings: { notOffered: ['users.list'] } });
-  worker.sandbox.faults.next(() => worker.sandbox.requests.length === 15, { kind: 'error', error: 'request_data_invalid' });
+  worker.sandbox.faults.next(() => worker.sandbox.requests.length === 15, {
+    kind: 'error',
+    error: 'request_data_invalid',
+  });
   expect(await worker.run('users')).toMatchObject({
     outcome: 'failed',
     error: { code: 'request_data_invalid' },

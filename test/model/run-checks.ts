@@ -31,8 +31,9 @@ export function createRunChecks({ source, query, owner, compare }: RunChecksOpti
 
   /** Keys of the stream's records in the source. */
   function presentOf(stream: StreamName): Set<string | null> {
-    const { records, keyField } = specimenOf(stream);
-    return new Set([...records({ sandbox }).values()].map((one) => toId((one as WireObject)[keyField])));
+    const specimen = specimenOf(stream);
+    const records = [...specimen.records({ sandbox }).values()] as WireObject[];
+    return new Set(records.map((one) => toId(one[specimen.keyField])));
   }
 
   async function deletedOf(stream: StreamName): Promise<Set<string>> {
@@ -43,11 +44,11 @@ export function createRunChecks({ source, query, owner, compare }: RunChecksOpti
     return new Set(rows.map(({ key }) => key));
   }
 
-  async function lastSuccessOf(stream: StreamName): Promise<string | undefined> {
-    const [row] = await query<{ at: string }>(
+  async function lastSuccessOf(stream: StreamName): Promise<string | null> {
+    const [row] = await query<{ at: string | null }>(
       `select last_success_at::text as at from safety_sync.stream_state where stream = '${stream}'`,
     );
-    return row?.at;
+    return row?.at ?? null;
   }
 
   /** Returns the checks at the end of the run that begins now. */

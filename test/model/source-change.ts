@@ -58,7 +58,7 @@ function changeFollowup(source: Source, action: string, at: number): void {
       followups.put({ ...made, created_on: record.created_on });
       return;
     case 'tie-updated': {
-      const times = [...followups.values()].map((one) => Number(one.updated_on)).filter((ms) => ms <= now);
+      const times = [...followups.values()].map((one) => one.updated_on).filter((ms) => ms <= now);
       followups.update(key, { updated_on: Math.max(...times), m_assignee_id: `tie-${source.made}` });
       return;
     }
@@ -78,6 +78,9 @@ function changeRecord(source: Source, { of, action, at }: Extract<Change, { kind
   /** The service updates a field of follow-ups with every change. */
   const put = (record: object, as?: string): void =>
     void records.put(of === 'followups' ? { ...record, updated_on: now } : record, as);
+  const patch = (fields: object): void => {
+    if (key !== undefined) put({ ...records.get(key), ...fields }, key);
+  };
   switch (action) {
     case 'add': {
       const built = specimen.build(`${of}-${source.made}`);
@@ -92,14 +95,11 @@ function changeRecord(source: Source, { of, action, at }: Extract<Change, { kind
       source.deleted.delete(name);
       return;
     }
-  }
-  if (key === undefined) return;
-  const patch = (fields: object): void => put({ ...records.get(key), ...fields }, key);
-  switch (action) {
     case 'update':
       patch({ [specimen.text.field]: `changed ${source.made}` });
       return;
     case 'delete':
+      if (key === undefined) return;
       source.deleted.set(`${of}/${key}`, records.get(key) ?? {});
       source.everDeleted.add(`${of}/${key}`);
       records.delete(key);

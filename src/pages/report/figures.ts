@@ -75,25 +75,6 @@ from safety.equipment_status_daily
 where account_id = $1 and days_ago < 365 and status = 'expired' and $3::text[] is null
 order by 1`,
   },
-  inTimeByMonth: {
-    columns: {
-      month: z.string(),
-      closed: count,
-      closed_in_time: count,
-      fell_due: count,
-      done_in_time: count,
-    },
-    sql: `select month, sum(closed) as closed, sum(closed_in_time) as closed_in_time, sum(fell_due) as fell_due, sum(done_in_time) as done_in_time
-from (
-  select date_trunc('month', o.resolved_on)::date as month, 1 as closed, o.closed_in_time::int, 0 as fell_due, 0 as done_in_time
-  ${FOLLOWUPS} and o.closed_in_time is not null and o.resolved_on <= ${TODAY}
-  union all
-  select date_trunc('month', d.due_on)::date, 0, 0, 1, d.done_in_time::int${fellDue(750)}
-) m
-where month >= date_trunc('month', ${TODAY}) - interval '23 months'
-group by 1
-order by 1`,
-  },
 };
 
 export type Trends = {

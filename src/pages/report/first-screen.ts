@@ -1,11 +1,11 @@
 /** What the report, its mail and its workbook begin with: the state of the data, key figures, what to do first. */
 import { streamNamed } from '../../engine/streams/index.ts';
 import { formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/time.ts';
+import { DAY_MS, MINUTE_MS } from '../../shared/time.ts';
 import { shortenPseudonyms } from '../../shared/pseudonym.ts';
-import { dayAfter, formatDay, formatMoment, formatShare, formatWeekday, shorten } from '../words.ts';
+import { dayAfter, formatDay, formatShare, formatWeekday, shorten } from '../words.ts';
 import type { Row } from './cells.ts';
-import { linkOf } from './links.ts';
+import { linkOf } from './list-table.ts';
 import type { ListName } from './lists.ts';
 import { isAnythingRead, NOTHING_READ, type Part, type Report } from './read-report.ts';
 
@@ -42,34 +42,17 @@ function compare(now: number, before: number | undefined): Pick<KeyFigure, 'chan
 }
 
 export function keyFiguresOf(report: Report): KeyFigure[] {
-  const { figures: f, trends, asOfMs, timezone, parts, today } = report;
+  const { figures: f, trends, parts, today } = report;
   const weekAgo = dayAfter(today, -7);
   const before = trends.followupsByDay.find(({ date }) => date === weekAgo);
   const expiredBefore = trends.equipmentByDay.find(({ date }) => date === weekAgo)?.expired;
   const oldest = textOf(report.lists['overdue-followups'].rows[0], 'due_on');
   const unread = parts.reduce((sum, part) => sum + part.unread, 0);
-  /** A figure of the last hour is as old as the report. */
-  function asOf(
-    of: Part['stream'],
-    whole: number,
-    figures: (Omit<KeyFigure, 'change'> & Partial<KeyFigure>)[],
-  ): KeyFigure[] {
-    const { read_ms: ms = null, has_failed: hasFailed = false } =
-      parts.find(({ stream }) => stream === of) ?? {};
-    const age =
-      ms === null
-        ? 'not completely read yet'
-        : hasFailed || asOfMs - ms > HOUR_MS
-          ? `as of ${formatMoment(ms, timezone)}`
-          : '';
-    return figures.map((one) =>
-      ms === null && whole === 0
-        ? { title: one.title, value: '–', beside: 'not read yet', change: '' }
-        : { change: '', ...one, beside: join('; ', one.beside, age) },
-    );
-  }
+  /** What was never read has no figures, but what an interrupted first read has stored. */
+  const ifRead = (of: Part['stream'], whole: number, figures: readonly KeyFigure[]): readonly KeyFigure[] =>
+    whole > 0 || parts.some(({ stream, read_ms: ms }) => stream === of && ms !== null) ? figures : [];
   return [
-    ...asOf('followups', f.followups, [
+    ...ifRead('followups', f.followups, [
       {
         title: 'Open follow-ups',
         value: formatCount(f.open),
@@ -85,13 +68,15 @@ export function keyFiguresOf(report: Report): KeyFigure[] {
       },
       {
         title: 'Done in time',
+        change: '',
         value: formatShare(f.done_in_time, f.fell_due),
         beside: `of ${formatCount(f.fell_due)} that fell due in 30 days; of ${formatCount(f.closed_with_due_day)} that were closed, ${formatShare(f.closed_in_time, f.closed_with_due_day)}`,
       },
     ]),
-    ...asOf('training-employee-status', f.needing_training, [
+    ...ifRead('training-employee-status', f.needing_training, [
       {
         title: 'Trained people',
+        change: '',
         value: formatShare(f.compliant, f.needing_training),
         beside: join(
           '; ',
@@ -100,7 +85,7 @@ export function keyFiguresOf(report: Report): KeyFigure[] {
         ),
       },
     ]),
-    ...asOf('equipments', f.in_service, [
+    ...ifRead('equipments', f.in_service, [
       {
         title: 'Expired equipment',
         value: formatCount(f.expired_equipment),
@@ -127,7 +112,7 @@ export interface FirstList {
 
 const MOST_LINES = 5;
 /** Of each kind of task. */
-const MOST_TASKS = 2;
+const MOST_TASKS = 4;
 const NOTE_LENGTH = 90;
 
 export function firstListsOf(report: Report): FirstList[] {
@@ -198,12 +183,6 @@ export function firstListsOf(report: Report): FirstList[] {
   ];
 }
 
-/** How long before the report something was read. */
-export function before(readMs: number, asOfMs: number): string {
-  const ms = asOfMs - readMs;
-  return ms < MINUTE_MS ? 'less than a minute' : roughly(formatDuration(ms));
-}
-
 /** Where the data is old or incomplete. */
 export function notesOf({
   parts,
@@ -214,31 +193,27 @@ export function notesOf({
   const namesOf = (some: readonly Part[]): string =>
     some.map(({ stream }) => streamNamed(stream).contents).join(', ');
   const oldestMs = Math.min(...parts.flatMap(({ read_ms: ms }) => ms ?? []));
-  const age = before(oldestMs, asOfMs);
+  const ageMs = asOfMs - oldestMs;
+  const age = ageMs < MINUTE_MS ? 'less than a minute' : roughly(formatDuration(ageMs));
   const oldest = namesOf(parts.filter(({ read_ms: ms }) => ms === oldestMs));
   const never = namesOf(parts.filter(({ read_ms: ms }) => ms === null));
   const failed = namesOf(parts.filter((part) => part.has_failed));
-  const isNew = asOfMs - oldestMs < MINUTE_MS;
   const unread = parts
     .filter((part) => part.unread > 0)
     .map(
       (part) =>
         `${formatNumber(part.unread, 'piece')} of equipment (type ${part.unread_types ?? ''}), last read on ${formatDay(part.unread_on)}`,
     );
-  const notes: readonly (readonly [isSo: boolean, text: string, isBad?: true])[] = [
-    [isNew, `The data is ${age} old.`],
-    [
-      !isNew && asOfMs - oldestMs <= DAY_MS,
-      `The oldest part, ${oldest}, was read ${age} before this report.`,
-    ],
-    [asOfMs - oldestMs > DAY_MS, `The oldest part, ${oldest}, was read ${age} before this report.`, true],
-    [never !== '', `Not completely read yet: ${never}.`, true],
-    [failed !== '', `The newest attempt to read ${failed} failed: what it shows is from before.`, true],
-    [unread.length > 0, `Counted, but not read any more: ${unread.join('; ')}.`, true],
-    [
+  const tell = (isSo: boolean, text: string, isBad = true) => (isSo ? [{ text, isBad }] : []);
+  return [
+    { text: `The oldest part, ${oldest}, was read ${age} before this report.`, isBad: ageMs > DAY_MS },
+    ...tell(never !== '', `Not completely read yet: ${never}.`),
+    ...tell(failed !== '', `The newest attempt to read ${failed} failed: what it shows is from before.`),
+    ...tell(unread.length > 0, `Counted, but not read any more: ${unread.join('; ')}.`),
+    ...tell(
       area !== null,
-      'An area has the follow-ups and trainings of its people, and the equipment that is there.',
-    ],
+      'An area has the trainings and follow-ups of its people, and its equipment.',
+      false,
+    ),
   ];
-  return notes.filter(([isSo]) => isSo).map(([, text, isBad = false]) => ({ text, isBad }));
 }

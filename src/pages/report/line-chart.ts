@@ -1,11 +1,13 @@
 /** Lines over time. The drawing stretches to any width; its texts are beside it, so that they keep their size. */
 import { formatCount } from '../../shared/format.ts';
 import { html, type Html } from '../html.ts';
-import { element, round } from '../chart-kit.ts';
 import { dayAfter, dayNumber, formatDay } from '../words.ts';
 
 type Point = readonly [day: string, value: number];
 type Line = readonly [name: string, color: 'accent' | 'bad' | 'good' | 'warn', points: readonly Point[]];
+
+/** Rounds to a tenth. */
+const round = (value: number): number => Math.round(value * 10) / 10;
 
 interface ChartOptions {
   /** Values are percents. */
@@ -28,14 +30,10 @@ export function lineChart(
   const dayOf = (at: number): string => formatDay(dayAfter('1970-01-01', at));
   const xOf = (day: string): number => round((1000 * (dayNumber(day) - first)) / (last - first));
   const yOf = (value: number): number => round(200 - (200 * value) / most);
-  const thin = { 'vector-effect': 'non-scaling-stroke' };
   const drawn = lines.map(([, color, of]) => {
     const d = of.map(([day, value], at) => `${at === 0 ? 'M' : 'L'}${xOf(day)},${yOf(value)}`).join('');
-    return element('path', { d, fill: 'none', stroke: `var(--${color})`, 'stroke-width': 2, ...thin });
+    return html`<path d="${d}" stroke="var(--${color})" stroke-width="2" />`;
   });
-  const grid = [0, 100, 200].map((y) =>
-    element('line', { x1: 0, x2: 1000, y1: y, y2: y, stroke: 'var(--line)', ...thin }),
-  );
   const key = lines.map(([name, color, of]) => {
     const value = of.at(-1)?.[1];
     return html`<span
@@ -43,13 +41,15 @@ export function lineChart(
     >`;
   });
   const label = `${title}, from ${dayOf(first)} to ${dayOf(last)}`;
-  const size = { viewBox: '0 0 1000 200', preserveAspectRatio: 'none' };
   return html`<figure>
     <figcaption>${title}</figcaption>
     <p class="key">${key}</p>
     <div class="plot">
-      <span>${format(most)}</span
-      >${element('svg', { role: 'img', 'aria-label': label, ...size }, grid, drawn)}
+      <span>${format(most)}</span>
+      <svg role="img" aria-label="${label}" viewBox="0 0 1000 200" preserveAspectRatio="none">
+        <path d="M0,0H1000M0,100H1000M0,200H1000" stroke="var(--line)" />
+        ${drawn}
+      </svg>
     </div>
     <p class="ends"><span>${dayOf(first)}</span><span>${dayOf(last)}</span></p>
     ${note !== undefined && html`<p class="note">${note}</p>`}

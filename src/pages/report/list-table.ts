@@ -1,12 +1,12 @@
 /** The first rows of a list as a table of the page. */
 import { formatCount } from '../../shared/format.ts';
+import { recordUrlOf } from '../../shared/record-urls.ts';
 import { shortenPseudonyms } from '../../shared/pseudonym.ts';
 import { type Html, html, type HtmlValue } from '../html.ts';
 import { type Column, table } from '../table.ts';
 import { formatDay, shorten } from '../words.ts';
 import { type Cell, isDay, type Row, titleOf } from './cells.ts';
-import { linkOf } from './links.ts';
-import { type ListName, LISTS } from './lists.ts';
+import { type List, type ListName, LISTS } from './lists.ts';
 import type { Report } from './read-report.ts';
 
 /** Files that were made with the page. */
@@ -17,6 +17,23 @@ export interface Along {
   readonly csvOf?: ((list: ListName) => string) | undefined;
   /** The command that writes them, where there are none. */
   readonly command?: string | undefined;
+}
+
+const idOf = (row: Row, column: string): string | null => {
+  const id = row[column] ?? null;
+  return id === null ? null : String(id);
+};
+
+/** null: the row is no record, or there is no template for its kind. */
+export function linkOf({ recordUrls }: Pick<Report, 'recordUrls'>, list: ListName, row: Row): string | null {
+  const { records }: List = LISTS[list];
+  const [kind, column] = records.find(([, one]) => idOf(row, one) !== null) ?? [];
+  if (kind === undefined || column === undefined) return null;
+  return recordUrlOf(recordUrls, kind, {
+    id: idOf(row, column),
+    response_id: idOf(row, 'response_id'),
+    form_id: idOf(row, 'form_id'),
+  });
 }
 
 export const link = (url: string | null, shown: HtmlValue): HtmlValue =>

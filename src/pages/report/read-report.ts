@@ -44,8 +44,6 @@ export interface Report {
   readonly trends: Trends;
   readonly lists: Readonly<Record<ListName, ShownList>>;
   readonly parts: readonly Part[];
-  /** Open data issues. */
-  readonly issues: number;
   readonly recordUrls: RecordUrls;
 }
 
@@ -61,20 +59,11 @@ export interface Snapshot {
   readonly report: Report;
 }
 
-interface ReportReadOptions {
-  readonly area?: Area | null;
-  /** The configured templates; default: the stored ones. */
-  readonly recordUrls?: RecordUrls;
-  /** Reads more in the report's snapshot, which ends with it. */
-  readonly also?: (snapshot: Snapshot) => Promise<void>;
-}
-
 const FACTS = z.tuple([
   z.object({
     timezone: z.string(),
     today: z.string(),
     now_ms: z.coerce.number(),
-    issues: z.coerce.number(),
     urls: z.record(z.string(), z.string().nullable()).nullable(),
   }),
 ]);
@@ -82,7 +71,6 @@ async function readFacts(db: Readable, accountId: string, configured: RecordUrls
   const [facts] = FACTS.parse([
     ...(await db.execute(sql`select safety.reporting_timezone(${accountId}) as timezone, safety.reporting_today(${accountId})::text as today,
       extract(epoch from clock_timestamp()) * 1000 as now_ms,
-      (select count(*) from safety_sync.data_issues where account_id = ${accountId} and resolved_at is null) as issues,
       (select json_build_object('followup', followup_url, 'resource', resource_url, 'equipment', equipment_url, 'employee', employee_url)
         from safety.reporting_settings where account_id = ${accountId}) as urls`)),
   ]);
@@ -124,7 +112,17 @@ async function readLists(db: Readable, scope: Scope): Promise<Report['lists']> {
 export async function readReport(
   { db }: Pick<Connection, 'db'>,
   accountId: string,
-  { area = null, recordUrls = {}, also }: ReportReadOptions = {},
+  {
+    area = null,
+    recordUrls = {},
+    also,
+  }: {
+    readonly area?: Area | null;
+    /** The configured templates; default: the stored ones. */
+    readonly recordUrls?: RecordUrls;
+    /** Reads more in the report's snapshot, which ends with it. */
+    readonly also?: (snapshot: Snapshot) => Promise<void>;
+  } = {},
 ): Promise<Report> {
   return await db.transaction(
     async (tx) => {
@@ -142,7 +140,6 @@ export async function readReport(
         trends: await readTrends(tx, scope),
         lists: await readLists(tx, scope),
         parts: await readParts(tx, accountId),
-        issues: facts.issues,
         recordUrls: facts.recordUrls,
       };
       await also?.({ db: tx, scope, report });

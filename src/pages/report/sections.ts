@@ -5,7 +5,7 @@ import { groupBy } from '../../shared/group-by.ts';
 import { html, type HtmlValue } from '../html.ts';
 import { table } from '../table.ts';
 import { formatMoment, formatShare } from '../words.ts';
-import { before, notesOf } from './first-screen.ts';
+import { notesOf } from './first-screen.ts';
 import { lineChart } from './line-chart.ts';
 import { type Along, listTable } from './list-table.ts';
 import { LIST_NAMES, LISTS } from './lists.ts';
@@ -50,8 +50,7 @@ function areas(report: Report, along: Along): Section {
 
 function followups(report: Report, along: Along): Section {
   const { figures: f, trends } = report;
-  const { followupsByDay: days, inTimeByMonth: months } = trends;
-  const [closed, due] = [months.filter((row) => row.closed > 0), months.filter((row) => row.fell_due > 0)];
+  const { followupsByDay: days } = trends;
   return {
     id: 'followups',
     title: 'Follow-ups',
@@ -65,25 +64,6 @@ function followups(report: Report, along: Along): Section {
         ['open', 'accent', days.map((row) => [row.date, row.open])],
         ['overdue', 'bad', days.map((row) => [row.date, row.overdue])],
       ]),
-      lineChart(
-        'In time, by month',
-        [
-          [
-            'of what was closed',
-            'good',
-            closed.map((row) => [row.month, (100 * row.closed_in_time) / row.closed]),
-          ],
-          [
-            'of what fell due',
-            'warn',
-            due.map((row) => [row.month, (100 * row.done_in_time) / row.fell_due]),
-          ],
-        ],
-        {
-          isShare: true,
-          note: 'What was closed counts in the month of its closing: this share rises when hard tasks are left. What fell due counts in the month of its due day, done or not.',
-        },
-      ),
     ],
   };
 }
@@ -135,19 +115,6 @@ function equipment(report: Report, along: Along): Section {
   };
 }
 
-const SHOWN_TASKS = 12;
-
-const week = (report: Report, along: Along): Section => ({
-  id: 'week',
-  title: 'The next seven days',
-  lead: `${formatNumber(report.lists['due-next'].total, 'task')}, by day.`,
-  body: listTable(report, 'due-next', along, {
-    columns: 'label due_on task responsible_name ~field_office',
-    remark: 'about',
-    most: SHOWN_TASKS,
-  }),
-});
-
 function files({ xlsx, csvOf, command }: Along): HtmlValue {
   const lists = LIST_NAMES.map((name, at) => [
     at > 0 && ', ',
@@ -161,7 +128,7 @@ function files({ xlsx, csvOf, command }: Along): HtmlValue {
 }
 
 function aboutData(report: Report, along: Along): Section {
-  const { parts, issues, asOfMs, timezone } = report;
+  const { parts, timezone } = report;
   return {
     id: 'data',
     title: 'About this data',
@@ -174,16 +141,10 @@ function aboutData(report: Report, along: Along): Section {
         rows: parts,
         columns: [
           ['part', ({ stream }) => capital(streamNamed(stream).contents)],
-          ['last read', ({ read_ms: ms }) => (ms === null ? '–' : formatMoment(ms, timezone)), 'num'],
-          ['before this report', ({ read_ms: ms }) => (ms === null ? 'never' : before(ms, asOfMs)), 'num'],
+          ['last read', ({ read_ms: ms }) => (ms === null ? 'never' : formatMoment(ms, timezone)), 'num'],
           ['newest attempt', ({ has_failed: failed }) => (failed ? 'failed' : ''), 'num'],
         ],
       }),
-      issues > 0 &&
-        html`<p>
-          ${formatNumber(issues, 'value')} of the service could not be stored as sent:
-          <code>safety-sync data-issues</code>
-        </p>`,
       files(along),
     ],
   };
@@ -196,7 +157,6 @@ export function sectionsOf(report: Report, along: Along): Section[] {
     [figures.followups, followups],
     [figures.needing_training, training],
     [figures.in_service, equipment],
-    [lists['due-next'].total, week],
     [1, aboutData],
   ] as const;
   return sections.filter(([rows]) => rows > 0).map(([, toSection]) => toSection(report, along));

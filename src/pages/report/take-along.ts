@@ -10,7 +10,7 @@ import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { formatMoment } from '../words.ts';
 import { fetchRows, type Row, titleOf } from './cells.ts';
 import { keyFiguresOf, notesOf } from './first-screen.ts';
-import { linkOf } from './links.ts';
+import { linkOf } from './list-table.ts';
 import { type List, LIST_NAMES, type ListName, LISTS } from './lists.ts';
 import type { Snapshot } from './read-report.ts';
 import { bind } from './statement.ts';

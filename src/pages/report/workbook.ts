@@ -4,7 +4,6 @@
  */
 import { strToU8, Zip, ZipDeflate } from 'fflate';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { isFormula } from '../../shared/spreadsheet.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import { withoutControls } from '../html.ts';
 
@@ -45,10 +44,9 @@ export const WORKBOOK_TYPE = `${TYPE}.sheet`;
 /** Numbers of the cell formats below. */
 const BOLD = 1;
 const DAY_STYLE = 2;
-const QUOTED = 3;
-const LINK = 4;
-const WRAPPED = 5;
-const STYLES = `${HEAD}<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><fonts count="3"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font><font><u/><sz val="11"/><color rgb="FF26588F"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="6"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1" applyAlignment="1"><alignment wrapText="1"/></xf><xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1"/><xf numFmtId="0" fontId="2" fillId="0" borderId="0" xfId="0" applyFont="1"/><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1" quotePrefix="1"><alignment vertical="top" wrapText="1"/></xf></cellXfs></styleSheet>`;
+const LINK = 3;
+const WRAPPED = 4;
+const STYLES = `${HEAD}<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><fonts count="3"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font><font><u/><sz val="11"/><color rgb="FF26588F"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="5"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1" applyAlignment="1"><alignment wrapText="1"/></xf><xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/><xf numFmtId="0" fontId="2" fillId="0" borderId="0" xfId="0" applyFont="1"/><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1"><alignment vertical="top" wrapText="1"/></xf></cellXfs></styleSheet>`;
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
@@ -84,7 +82,7 @@ function toCellXml(cell: Cell, column: Column, at: string): string {
   const day = dayNumberOf(column, full);
   if (day !== null) return `<c r="${at}" s="${DAY_STYLE}"><v>${day}</v></c>`;
   const text = full.length > MOST_CHARACTERS ? `${full.slice(0, MOST_CHARACTERS - 1)}…` : full;
-  const style = column.width >= WIDE ? WRAPPED : isFormula(text) ? QUOTED : 0;
+  const style = column.width >= WIDE ? WRAPPED : 0;
   return `<c r="${at}" s="${style}" t="inlineStr"><is><t xml:space="preserve">${toXml(text)}</t></is></c>`;
 }
 
@@ -96,12 +94,11 @@ function beginSheet(columns: readonly Column[]): string {
     ({ title }, at) =>
       `<c r="${letterOf(at)}1" s="${BOLD}" t="inlineStr"><is><t>${toXml(title)}</t></is></c>`,
   );
-  return `${HEAD}<worksheet xmlns="${MAIN}"><sheetPr><pageSetUpPr fitToPage="1"/></sheetPr><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>${widths.join('')}</cols><sheetData><row r="1">${names.join('')}</row>`;
+  return `${HEAD}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>${widths.join('')}</cols><sheetData><row r="1">${names.join('')}</row>`;
 }
 
-/** On paper: landscape, as wide as a page, and as many pages long as it needs. */
 const endSheet = (columns: readonly Column[], rows: number): string =>
-  `</sheetData><autoFilter ref="A1:${letterOf(columns.length - 1)}${rows}"/><pageMargins left="0.4" right="0.4" top="0.5" bottom="0.5" header="0.3" footer="0.3"/><pageSetup paperSize="9" orientation="landscape" fitToWidth="1" fitToHeight="0"/><headerFooter><oddFooter>&amp;L&amp;A&amp;R&amp;P / &amp;N</oddFooter></headerFooter></worksheet>`;
+  `</sheetData><autoFilter ref="A1:${letterOf(columns.length - 1)}${rows}"/></worksheet>`;
 
 const relation = (id: number, type: string, target: string): string =>
   `<Relationship Id="rId${id}" Type="${OFFICE}/${type}" Target="${target}"/>`;
@@ -110,20 +107,16 @@ const relations = (...all: readonly string[]): string =>
 const override = (part: string, type: string): string =>
   `<Override PartName="/xl/${part}" ContentType="${TYPE}.${type}+xml"/>`;
 
-/** The files that name the sheets, by path. The header row is repeated on each printed page. */
+/** The files that name the sheets, by path. */
 function framesOf(sheets: readonly string[]): Readonly<Record<string, string>> {
   const ofEach = (toXmlOf: (name: string, at: number) => string): string => sheets.map(toXmlOf).join('');
   const named = ofEach(
     (name, at) => `<sheet name="${toXml(name)}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`,
   );
-  const titles = ofEach(
-    (name, at) =>
-      `<definedName name="_xlnm.Print_Titles" localSheetId="${at}">'${toXml(name)}'!$1:$1</definedName>`,
-  );
   const targets = ofEach((_, at) => relation(at + 1, 'worksheet', `worksheets/sheet${at + 1}.xml`));
   const parts = ofEach((_, at) => override(`worksheets/sheet${at + 1}.xml`, 'worksheet'));
   return {
-    'xl/workbook.xml': `${HEAD}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>${named}</sheets><definedNames>${titles}</definedNames></workbook>`,
+    'xl/workbook.xml': `${HEAD}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>${named}</sheets></workbook>`,
     'xl/_rels/workbook.xml.rels': relations(targets, relation(sheets.length + 1, 'styles', 'styles.xml')),
     'xl/styles.xml': STYLES,
     '_rels/.rels': relations(relation(1, 'officeDocument', 'xl/workbook.xml')),

@@ -26,7 +26,7 @@ export interface Method<R extends Rules = Rules> {
 export const method = <R extends Rules>(
   rules: R | ((readings: Readings) => R),
   respond: Method<R>['respond'],
-): Method => ({ rules: typeof rules === 'function' ? rules : () => rules, respond }) as unknown as Method;
+): Method => ({ rules: typeof rules === 'function' ? rules : () => rules, respond });
 
 export const wholeNumber = (max = Number.MAX_SAFE_INTEGER) => z.int().min(1).max(max).optional();
 const aPage = { page: wholeNumber() };

@@ -78,10 +78,8 @@ export async function handleRequest(
       // The connection failed.
       throw error;
     });
-    if (!(asked instanceof ServiceError)) {
-      const { token: _, ...params } = asked;
-      entry.params = params;
-    }
+    if (!(asked instanceof ServiceError))
+      entry.params = Object.fromEntries(Object.entries(asked).filter(([name]) => name !== 'token'));
     const fault = context.faults.choose(entry);
     entry.fault = fault?.kind ?? null;
     if (context.latencyMs > 0) await delay(context.latencyMs);

@@ -1,18 +1,12 @@
 import { expect, test } from 'vitest';
-import { parseArea } from '../../../src/shared/area.ts';
 import { titleOf } from '../../../src/pages/report/cells.ts';
 import { lineChart } from '../../../src/pages/report/line-chart.ts';
-import { formatDay, formatMoment, formatShare, shorten } from '../../../src/pages/words.ts';
+import { formatDay, formatShare, shorten } from '../../../src/pages/words.ts';
 
 test('days are written with the name of the month', () => {
   expect(formatDay('2026-09-03')).toBe('3 Sep 2026');
   expect(formatDay(null)).toBe('–');
   expect(formatDay('58123-05-01')).toBe('1 May 58123');
-});
-
-test('moments are written in the time zone of the account', () => {
-  const ms = Date.UTC(2026, 11, 31, 23, 30);
-  expect(formatMoment(ms, 'Europe/Oslo')).toBe('1 Jan 2027, 00:30');
 });
 
 test('a share is 0 % or 100 % only if it is exact', () => {
@@ -36,18 +30,6 @@ test('a column is named in words', () => {
       titleOf,
     ),
   ).toEqual(['Days overdue', 'Due', 'Form', 'Active', 'Open follow-ups', 'Response id', 'Person id']);
-});
-
-test('an area is a kind and a name, which may hold an equals sign', () => {
-  expect(parseArea(' field_office = Houston = Pasadena ')).toEqual({
-    kind: 'field_office',
-    name: 'Houston = Pasadena',
-  });
-  expect([parseArea('office=Houston'), parseArea('field_office='), parseArea('Houston')]).toEqual([
-    null,
-    null,
-    null,
-  ]);
 });
 
 test('a line chart says its last values and its first and last day, and there is none of a single day', () => {

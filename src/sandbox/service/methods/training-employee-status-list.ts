@@ -52,10 +52,10 @@ function withRequiredCompletionsOnly(record: Employee): object {
   if (!Array.isArray(entries)) return record;
   const required = (entries as (Completion | null)[])
     .filter((entry) => entry?.is_required !== false)
-    .map((entry) => {
-      if (typeof entry !== 'object' || entry === null) return entry;
-      const { is_required: _, ...shown } = entry;
-      return shown;
-    });
+    .map((entry) =>
+      typeof entry === 'object' && entry !== null
+        ? Object.fromEntries(Object.entries(entry).filter(([field]) => field !== 'is_required'))
+        : entry,
+    );
   return { ...record, last_completed: required };
 }
