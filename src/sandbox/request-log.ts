@@ -1,5 +1,3 @@
-import type { Fault } from './faults/fault-plan.ts';
-
 export interface RequestLogEntry {
   /** ms by the sandbox's clock. */
   readonly at: number;
@@ -12,7 +10,8 @@ export interface RequestLogEntry {
   outcome: string;
   /** The SVC-Request-ID that was sent; null when the response did not come from the service. */
   requestId: string | null;
-  fault: Fault['kind'] | null;
+  /** Its kind. */
+  fault: string | null;
   /** Records in the response. */
   records: number;
 }

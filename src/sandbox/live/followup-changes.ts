@@ -2,7 +2,7 @@ import { DAY_MS } from '../../shared/time.ts';
 import { dateNumberAfter } from '../date-number.ts';
 import { closings, forms, oddTexts, places, replies } from '../generate/vocabulary.ts';
 import type { Followup, FollowupMessage } from '../records.ts';
-import { freshId, type LiveContext } from './live-source.ts';
+import { freshId, type LiveContext } from './live-context.ts';
 
 export function raiseFollowup({ world, store, random, now }: LiveContext): void {
   const form = random.pick(forms);

@@ -3,6 +3,7 @@ import { STREAM, type World } from '../generate/world.ts';
 import { Random } from '../random.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
 import { changeFollowup, raiseFollowup, workOnFollowups } from './followup-changes.ts';
+import type { LiveContext } from './live-context.ts';
 import { changeEmployee, changeEquipment, changeResource, inspectAndRenew } from './other-changes.ts';
 
 export interface LiveOptions {
@@ -10,21 +11,6 @@ export interface LiveOptions {
   changesPerMinute?: number;
   /** Whether records are also deleted. Default false. */
   deletions?: boolean;
-}
-
-/** Context of a change. `now` is the service's time in ms. */
-export interface LiveContext {
-  world: World;
-  store: SandboxStore;
-  random: Random;
-  now: number;
-}
-
-/** An id that no record of the table has. */
-export function freshId(from: number, taken: { has(key: string): boolean }): string {
-  let number = from;
-  while (taken.has(String(number))) number += 1;
-  return String(number);
 }
 
 type Change = (context: LiveContext) => void;

@@ -8,7 +8,7 @@ import { buildResource, buildVersion } from '../generate/resources.ts';
 import { buildUser } from '../generate/users.ts';
 import type { Completion, Employee, Schedule } from '../records.ts';
 import { hasTrainings, isListOfObjects } from '../store/status-rules.ts';
-import { freshId, type LiveContext } from './live-source.ts';
+import { freshId, type LiveContext } from './live-context.ts';
 
 export function changeEmployee(context: LiveContext): void {
   const { store, random, now } = context;

@@ -7,7 +7,7 @@ import { ServiceError } from './service-error.ts';
 type Rules = z.ZodRawShape;
 
 /** A successful response before serialization. Its list holds records of the store. */
-export interface MethodResponse {
+interface MethodResponse {
   fields?: Record<string, unknown>;
   list?: { name: string; records: readonly object[] };
 }
