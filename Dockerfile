@@ -25,7 +25,7 @@ ENV NODE_ENV=production \
     HTTP_HOST=0.0.0.0
 WORKDIR /app
 # Owned by root: the account that runs it can change none of it.
-COPY package.json LICENSE ./
+COPY package.json LICENSE .env.example ./
 COPY migrations ./migrations
 # With the packages that it uses. An embedded PostgreSQL has no place in a container, whose data ends with it.
 COPY --from=build /app/dist ./dist

@@ -4,7 +4,6 @@ import manifest from '../package.json' with { type: 'json' };
 import { buildProgram } from '../src/cli/program.ts';
 import { createTerminal } from '../src/cli/terminal.ts';
 import { VARIABLES } from '../src/config/variables.ts';
-import { FOLDERS } from './support/folders.ts';
 
 const ROOT = new URL('../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
@@ -68,32 +67,10 @@ describe('the README', () => {
     expect(verbs).toContain('demo');
   });
 
-  it('the README has the oldest version of each Node.js that package.json supports', () => {
-    const needs = readme.split('\n\n').find((paragraph) => paragraph.startsWith('Needs Node.js'));
-    const oldest = manifest.engines.node.match(/\d+(\.\d+)?/g);
-    expect(oldest).toHaveLength(3);
-    expect(oldest?.filter((version) => !needs?.includes(version))).toEqual([]);
-  });
-
-  it('the README has 120 lines at most', () => {
-    expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(120);
-  });
-
   it('the README links to every page', () => {
     const ofIt = new Set([...readme.matchAll(/\]\(([^)#]+)/g)].map((match) => match[1] ?? ''));
     expect(PAGES.filter((page) => page !== 'README.md' && !ofIt.has(page))).toEqual([]);
   });
-});
-
-it('in the drawing of folders in docs/design.md, each folder imports only folders above it', () => {
-  const drawn = Object.keys(FOLDERS);
-  const upwards = Object.entries(FOLDERS).flatMap(([folder, { mayImport }]) =>
-    mayImport
-      .split(' ')
-      .filter((other) => drawn.indexOf(other) >= drawn.indexOf(folder))
-      .map((other) => [folder, other]),
-  );
-  expect(upwards).toEqual([]);
 });
 
 describe('files in the documents', () => {

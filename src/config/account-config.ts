@@ -1,7 +1,7 @@
 /** One account of the service: the settings that differ between accounts of one warehouse. */
 import { isIP } from 'node:net';
 import { nameSome } from '../shared/format.ts';
-import type { TokenSource } from '../shared/token-source.ts';
+import type { TokenSource } from '../shared/errors.ts';
 import { STREAMS, streamNamed } from '../engine/streams/index.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 
@@ -68,7 +68,6 @@ export function offReasonOf(
 /** For advice: without the token. */
 export const tokenSourceOf = ({ service }: Pick<AccountConfig, 'service'>): TokenSource => ({
   entry: service?.entry,
-  tokenFile: service?.tokenFile,
 });
 
 export function isLoopback(hostname: string): boolean {

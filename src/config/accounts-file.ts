@@ -12,7 +12,7 @@ import {
   normalizeBaseUrl,
   type ScheduleConfig,
 } from './account-config.ts';
-import { readText, shownPath, systemCode, withoutUserinfo } from './read-variables.ts';
+import { readText, systemCode, withoutUserinfo } from './read-variables.ts';
 import * as value from './value-forms.ts';
 
 /** The defaults of an entry, from the variables. */
@@ -30,178 +30,170 @@ export interface FoundAccounts {
   readonly tokens: readonly string[];
 }
 
-type FileEntry = Readonly<Record<string, unknown>>;
-
 const VARIABLE = 'SAFETY_ACCOUNTS_FILE';
 
-/** The keys of an entry. Documents and error messages list them in this order. */
-const KEYS = [
-  'name',
-  'base_url',
-  'token',
-  'token_file',
-  'equipment_types',
-  'schedule',
-  'reporting_timezone',
-  'report_title',
-  'report_email_to',
-  'allow_insecure_http',
-];
+const ENTRY = {
+  name: value.accountName,
+  base_url: value.baseUrl,
+  token: value.token,
+  token_file: value.path('a file that holds the token'),
+  equipment_types: z
+    .union([z.array(z.string().min(1)), value.commaList])
+    .describe('a list of equipmentType_id values, or such values separated by commas'),
+  schedule: z.record(z.string(), z.unknown()).describe('off, or a map from streams to cron expressions'),
+  reporting_timezone: value.namedTimezone,
+  report_title: value.lineOfText,
+  report_email_to: value.addressList,
+  allow_insecure_http: value.flag,
+};
+const entrySchema = z.strictObject(ENTRY).partial().required({ name: true, base_url: true });
 
-const EQUIPMENT_TYPES = z
-  .union([z.array(z.string().min(1)), value.commaList])
-  .describe('a list of equipmentType_id values, or such values separated by commas');
+const scheduleFormsOf = (streams: readonly string[]) => ({
+  all: value.cron,
+  ...Object.fromEntries(streams.map((stream) => [stream, value.cron])),
+  reconcile: value.cron,
+  timezone: value.timezone,
+});
 
-const isMap = (content: unknown): content is FileEntry =>
+const isMap = (content: unknown): content is Readonly<Record<string, unknown>> =>
   typeof content === 'object' && content !== null && !Array.isArray(content);
-const SCHEDULE_ENTRY = z.custom<FileEntry>(isMap).describe('off, or a map from streams to cron expressions');
 
-interface MapOptions {
-  readonly keys: readonly string[];
-  readonly required?: readonly string[];
-  /** Path of the map in its entry, with a dot at the end, because names of keys are appended. */
-  readonly path?: string;
-  /** Receives the problems: first the unknown keys, then those of each read value. */
-  readonly problems: string[];
-}
+/** An empty value counts as not set. */
+const withoutEmpty = (content: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(content).filter(([, one]) => one != null && one !== ''));
 
-type MapReader = ReturnType<typeof readMap>;
-
-/** Reads the values of a map key by key. An empty value counts as not set. */
-function readMap(content: FileEntry, { keys, required = [], path = '', problems }: MapOptions) {
-  const set = Object.entries(content).filter(([, one]) => one != null && one !== '');
-  const fields: FileEntry = Object.fromEntries(set);
-  const unknown = Object.keys(fields).filter((key) => !keys.includes(key));
-  problems.push(...unknown.map((key) => `${path}${key}: no such key; there are ${keys.join(', ')}`));
-  function got(key: string): string {
-    const found = fields[key];
-    if (found === undefined) return 'it is not set';
-    if (key === 'token') return 'got something else (not shown)';
-    return `got ${typeof found === 'string' ? withoutUserinfo(JSON.stringify(found)) : 'something else'}`;
+/** Adds a sentence for each key that is unknown, or whose value is not usable. zod's own messages may repeat the value. */
+function parseMap<Schema extends z.ZodType>(
+  schema: Schema,
+  forms: Readonly<Record<string, z.ZodType>>,
+  content: Readonly<Record<string, unknown>>,
+  add: (problem: string) => void,
+): z.output<Schema> | undefined {
+  const { data, error } = schema.safeParse(content);
+  const issues = error?.issues ?? [];
+  for (const key of issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys : [])))
+    add(`${key}: no such key; there are ${Object.keys(forms).join(', ')}`);
+  for (const key of new Set(
+    issues.flatMap(({ path: [first] }) => (first === undefined ? [] : String(first))),
+  )) {
+    const found = content[key];
+    const shown = typeof found === 'string' ? withoutUserinfo(JSON.stringify(found)) : 'something else';
+    const got = key === 'token' ? 'got something else (not shown)' : `got ${shown}`;
+    const expected = String(forms[key]?.description);
+    add(`${key}: expected ${expected}, ${found === undefined ? 'it is not set' : got}`);
   }
-  /** undefined: not set, or not usable. */
-  function read<T>(key: string, form: z.ZodType<T>): T | undefined {
-    if (fields[key] === undefined && !required.includes(key)) return undefined;
-    const { data, success } = form.safeParse(fields[key]);
-    // zod's own message may repeat the value.
-    if (!success) problems.push(`${path}${key}: expected ${String(form.description)}, ${got(key)}`);
-    return data;
-  }
-  return { fields, read };
-}
-
-/** The text as it was read, valid or not. */
-function readToken({ fields, read }: MapReader, folder: string, problems: string[]) {
-  const { token: own } = fields;
-  const isInFile = fields['token_file'] !== undefined;
-  read('token', value.token);
-  const path = read('token_file', value.path('a file that holds the token'));
-  if (own !== undefined) {
-    if (isInFile) problems.push('token: token_file is set, too: keep one of them');
-    return typeof own === 'string' ? { text: own } : {};
-  }
-  if (!isInFile) problems.push('token: expected a token, or token_file: the path of a file that holds it');
-  if (path === undefined) return {};
-  const file = resolve(folder, path);
-  try {
-    const text = readText(file).replace(/\s+$/, '');
-    if (!value.token.safeParse(text).success) {
-      const expected = String(value.token.description);
-      problems.push(`token_file: expected ${expected} in ${file}, got something else (not shown)`);
-    }
-    return { text, file };
-  } catch (error) {
-    problems.push(`token_file: cannot read ${shownPath(path, file)} (${systemCode(error)})`);
-    return {};
-  }
+  return data;
 }
 
 const firstSet = (...crons: readonly (string | null | undefined)[]): string | null =>
   crons.find((cron) => cron !== undefined) ?? null;
 
-function readCronMap(entry: MapReader, defaults: ScheduleConfig, problems: string[]): ScheduleConfig {
-  // `schedule: off` is short for an account that is synced by hand only.
-  const own =
-    entry.fields['schedule'] === 'off'
-      ? { all: 'off', reconcile: 'off' }
-      : entry.read('schedule', SCHEDULE_ENTRY);
+function readSchedule(
+  content: unknown,
+  defaults: ScheduleConfig,
+  add: (problem: string) => void,
+): ScheduleConfig {
   const streams = Object.keys(defaults.streams);
-  const keys = ['all', ...streams, 'reconcile', 'timezone'];
-  const { read } = readMap(own ?? {}, { keys, path: 'schedule.', problems });
-  const all = read('all', value.cron);
-  const cronOf = (stream: string): string | null =>
-    firstSet(read(stream, value.cron), all, defaults.streams[stream]);
+  const forms = scheduleFormsOf(streams);
+  const schema = z.strictObject(forms).partial();
+  const addInner = (problem: string): void => add(`schedule.${problem}`);
+  const own = (parseMap(schema, forms, withoutEmpty(isMap(content) ? content : {}), addInner) ??
+    {}) as Readonly<Record<string, string | null | undefined>>;
   return {
-    streams: Object.fromEntries(streams.map((stream) => [stream, cronOf(stream)])),
-    reconcile: firstSet(read('reconcile', value.cron), defaults.reconcile),
-    timezone: read('timezone', value.timezone) ?? defaults.timezone,
+    streams: Object.fromEntries(
+      streams.map((stream) => [stream, firstSet(own[stream], own['all'], defaults.streams[stream])]),
+    ),
+    reconcile: firstSet(own['reconcile'], defaults.reconcile),
+    timezone: own['timezone'] ?? defaults.timezone,
   };
+}
+
+/** The text as it was read, valid or not. */
+function readToken(
+  { token, token_file: path }: Readonly<Record<string, unknown>>,
+  folder: string,
+  add: (problem: string) => void,
+): { readonly text?: string; readonly file?: string } {
+  if (token !== undefined && path !== undefined) add('token: token_file is set, too: keep one of them');
+  if (token !== undefined) return typeof token === 'string' ? { text: token } : {};
+  if (typeof path !== 'string') {
+    add('token: expected a token, or token_file: the path of a file that holds it');
+    return {};
+  }
+  const file = resolve(folder, path);
+  try {
+    const text = readText(file).trimEnd();
+    if (!value.token.safeParse(text).success)
+      add(
+        `token_file: expected ${String(value.token.description)} in the file, got something else (not shown)`,
+      );
+    return { text, file };
+  } catch (error) {
+    add(`token_file: cannot read the file that it names (${systemCode(error)})`);
+    return {};
+  }
 }
 
 /** The name if it is usable, the token as it was read, and the account if there are no problems. */
 function parseEntry(content: unknown, folder: string, defaults: AccountDefaults) {
   if (!isMap(content)) return { problems: ['expected a map with name, base_url and token'] };
   const problems: string[] = [];
-  const entry = readMap(content, { keys: KEYS, required: ['name', 'base_url'], problems });
-  const { fields, read } = entry;
-  const name = read('name', value.accountName);
-  const baseUrl = read('base_url', value.baseUrl);
-  const allowsInsecureHttp =
-    value.flag.safeParse(fields['allow_insecure_http']).data ?? defaults.allowsInsecureHttp;
+  const add = (problem: string): void => void problems.push(problem);
+  const fields = withoutEmpty(content);
+  // `schedule: off` is short for an account that is synced by hand only.
+  const given = fields['schedule'] === 'off' ? { all: 'off', reconcile: 'off' } : fields['schedule'];
+  const set = given === undefined ? fields : { ...fields, schedule: given };
+  const entry = parseMap(entrySchema, ENTRY, set, add);
+  const schedule = readSchedule(given, defaults.schedule, add);
+  const { text: token, file: tokenFile } = readToken(fields, folder, add);
+  const name = value.accountName.safeParse(fields['name']).data;
+  const baseUrl = value.baseUrl.safeParse(fields['base_url']).data;
+  const allowed = value.flag.safeParse(fields['allow_insecure_http']).data;
+  const allowsInsecureHttp = allowed ?? defaults.allowsInsecureHttp;
   const permission = 'allow_insecure_http: true';
   const wrong = baseUrl === undefined ? [] : baseUrlProblems(baseUrl, { allowsInsecureHttp, permission });
   problems.push(...wrong.map((problem) => `base_url: ${problem}`));
-  const { text: token, file: tokenFile } = readToken(entry, folder, problems);
-  const settings = {
-    equipmentTypes: read('equipment_types', EQUIPMENT_TYPES) ?? [],
-    schedule: readCronMap(entry, defaults.schedule, problems),
-    reportingTimezone: read('reporting_timezone', value.namedTimezone) ?? defaults.reportingTimezone,
-    reportTitle: read('report_title', value.lineOfText) ?? defaults.reportTitle,
-    reportEmailTo: read('report_email_to', value.addressList),
+  if (entry === undefined || token === undefined || problems.length > 0) return { name, problems, token };
+  const account: AccountConfig = {
+    accountId: entry.name,
+    service: { baseUrl: normalizeBaseUrl(entry.base_url), token, tokenFile, entry: entry.name },
+    equipmentTypes: entry.equipment_types ?? [],
+    schedule,
+    reportingTimezone: entry.reporting_timezone ?? defaults.reportingTimezone,
+    reportTitle: entry.report_title ?? defaults.reportTitle,
+    reportEmailTo: entry.report_email_to,
   };
-  read('allow_insecure_http', value.flag);
-  const isWhole = name !== undefined && baseUrl !== undefined && token !== undefined;
-  if (!isWhole || problems.length > 0) return { name, problems, token };
-  const service = { baseUrl: normalizeBaseUrl(baseUrl), token, tokenFile, entry: name };
-  const account: AccountConfig = { accountId: name, service, ...settings };
   return { name, account, problems, token };
 }
 
 /**
- * The entries of a file, or the problem with it. Messages of the parser quote the file, and perhaps a token, so only its codes
- * and positions are used.
+ * The entries of a file, or the problem with it. Messages of the parser quote the file, and perhaps a token, so only its
+ * positions are used.
  */
 function readEntries(path: string): readonly unknown[] | string {
-  let text: string;
-  try {
-    text = readText(path);
-  } catch (error) {
-    return `cannot read ${withoutUserinfo(path)} (${systemCode(error)})`;
-  }
-  const lines = new LineCounter();
-  const document = parseDocument(text, {
-    schema: 'failsafe',
-    customTags: ['null'],
-    merge: true,
-    prettyErrors: false,
-    lineCounter: lines,
-  });
-  const [error] = document.errors;
-  if (error !== undefined) {
-    const { line, col } = lines.linePos(error.pos[0]);
-    const what = error.code.toLowerCase().replaceAll('_', ' ');
-    return `${path} is neither YAML nor JSON at line ${line}, column ${col} (${what})`;
-  }
   let content: unknown;
   try {
+    const lines = new LineCounter();
+    const document = parseDocument(readText(path), {
+      schema: 'failsafe',
+      customTags: ['null'],
+      merge: true,
+      prettyErrors: false,
+      lineCounter: lines,
+    });
+    const [error] = document.errors;
+    if (error !== undefined)
+      return `${path} is neither YAML nor JSON at line ${lines.linePos(error.pos[0]).line}`;
     // The operator wrote the file, so any number of aliases is safe.
     content = document.toJS({ maxAliasCount: -1 });
-  } catch {
-    return `${path} refers to an anchor that it does not have`;
+  } catch (error) {
+    return error instanceof ReferenceError
+      ? `${path} refers to an anchor that it does not have`
+      : `cannot read ${withoutUserinfo(path)} (${systemCode(error)})`;
   }
-  if (!Array.isArray(content))
-    return `${path} expected a list of accounts, each with name, base_url and token`;
-  return content.length === 0 ? `${path} expected at least one account, the list is empty` : content;
+  return Array.isArray(content) && content.length > 0
+    ? content
+    : `${path} expected a list of accounts, each with name, base_url and token`;
 }
 
 /** `taken`: names that accounts outside of the file have. Never throws because of the content of the file. */
@@ -221,17 +213,16 @@ export function readAccountsFile(
   const folder = dirname(resolve(path));
   const accounts: AccountConfig[] = [];
   const tokens: string[] = [];
-  const takenNames = new Map(taken.map((name) => [name, 'the one of SAFETY_ACCOUNT']));
+  const names = new Set(taken);
   for (const [index, content] of entries.entries()) {
     const entry = parseEntry(content, folder, defaults);
-    const label = `entry ${index + 1}${entry.name === undefined ? '' : ` (${entry.name})`}`;
-    problems.push(...entry.problems.map((problem) => `${VARIABLE}, ${label}, ${problem}`));
+    const label = `${VARIABLE}, entry ${index + 1}${entry.name === undefined ? '' : ` (${entry.name})`}`;
+    problems.push(...entry.problems.map((problem) => `${label}, ${problem}`));
     if (entry.token !== undefined) tokens.push(entry.token);
     if (entry.name === undefined) continue;
-    const takenBy = takenNames.get(entry.name);
-    if (takenBy !== undefined) {
-      problems.push(`${VARIABLE}, ${label}, name: expected one of its own, it is also that of ${takenBy}`);
-    } else takenNames.set(entry.name, `entry ${index + 1}`);
+    if (names.has(entry.name))
+      problems.push(`${label}, name: expected one of its own, another account has it`);
+    names.add(entry.name);
     if (entry.account !== undefined) accounts.push(entry.account);
   }
   return { accounts, tokens };

@@ -15,7 +15,7 @@ import { type Environment, isNamed, readVariables, type ReadVariables } from './
 import { type PrivacyConfig, privacyProblems } from './privacy-columns.ts';
 import { type NotificationConfig, notificationsOf } from './notification-config.ts';
 import { findUnknownVariables } from './unknown-variables.ts';
-import { cronVariableOf, VARIABLES, type VariableValues, variablesOf } from './variables.ts';
+import { cronVariableOf, SECRETS, type VariableValues, variablesOf } from './variables.ts';
 
 interface LoadConfigOptions {
   /** The verb sends requests to the service: base URL and token are required. */
@@ -209,10 +209,7 @@ export function loadConfig(env: Environment, options: LoadConfigOptions): Config
   }
   if (problems.length > 0) {
     // A token that was pasted into the wrong variable is still a secret.
-    const secrets = Object.entries(VARIABLES).flatMap(([name, { secret }]) =>
-      secret ? (env[name] ?? '') : [],
-    );
-    const redact = createRedactor([...secrets, ...found.tokens]);
+    const redact = createRedactor([...SECRETS.map((name) => env[name] ?? ''), ...found.tokens]);
     const list = problems.map((problem) => `  - ${redact(problem)}`).join('\n');
     throw new SafetySyncError('configuration_invalid', `the configuration is not usable:\n${list}`);
   }

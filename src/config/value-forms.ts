@@ -22,6 +22,16 @@ export const numberOrOff = (min: number, max: number) =>
     .union([z.literal('off').transform(() => null), wholeNumber(min, max)])
     .describe(`a whole number from ${min} to ${max}, or off`);
 
+export const oneOf = <Word extends string>(...words: readonly Word[]) =>
+  z.enum(words).describe(new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(words));
+
+/** 0 to 1. */
+export const ratio = z
+  .string()
+  .regex(/^(0(\.\d+)?|1(\.0+)?)$/)
+  .transform(Number)
+  .describe('a number from 0 to 1');
+
 export const flag = z
   .enum(['true', 'false', '1', '0', 'yes', 'no'])
   .transform((value) => value === 'true' || value === '1' || value === 'yes')
@@ -75,6 +85,8 @@ export const urlWithPassword = (...protocols: string[]) =>
       return false;
     }
   });
+
+export const webUrl = (expected: string) => urlWithPassword('https:', 'http:').describe(expected);
 
 /** URL template of a record’s page. */
 export const recordUrl = z
@@ -152,25 +164,3 @@ const isKeepable = (word: string): boolean => KEEPABLE.some((one) => one === wor
 export const keptOfUsers = commaList
   .refine((words) => words.every(isKeepable))
   .describe(`any of ${KEEPABLE.join(', ')}, separated by commas`);
-
-export interface Variable<T, Default extends string | undefined> {
-  readonly schema: z.ZodType<T, string>;
-  /** For the documents, in Markdown. */
-  readonly about: string;
-  /** The default as text; undefined: there is none. */
-  readonly default: Default;
-  /** A value for .env.example if there is no default. */
-  readonly example?: string;
-  /** Its value is never shown, not even in the error about a bad value. */
-  readonly secret: boolean;
-  /** The problem with a value, where it is more specific than the description of its form. */
-  readonly problemOf?: ((value: string) => string | undefined) | undefined;
-}
-
-export function variable<T, Default extends string | undefined = undefined>(
-  schema: z.ZodType<T, string>,
-  about: string,
-  options: Partial<Omit<Variable<T, Default>, 'schema' | 'about'>> = {},
-): Variable<T, Default> {
-  return { schema, about, secret: false, ...options, default: options.default as Default };
-}

@@ -1,19 +1,33 @@
 /** Schema `safety_sync`. */
-import type { Description, Descriptions, Meanings } from './description.ts';
+import { type Descriptions, relation } from './description.ts';
 
-/** A table with rows of accounts, with its other columns. */
-const describeControlTable = (comment: string, columns: Meanings): Description => ({
-  comment,
-  columns: { account_id: 'Account (SAFETY_ACCOUNT).', ...columns },
+const stream_state = relation('State from which the next run of a stream continues.', {
+  watermark:
+    'followups: every change that the service made up to this time (by its own clock) is stored; null before the first sync.',
+  backfill_from: 'followups: lower bound of the current or the last backfill; null: none.',
+  backfill_to: 'followups: upper bound of that backfill; null: none.',
+  backfill_watermark: 'followups: watermark that the backfill sets at its end; null: none is under way.',
+  backfill_started_at: 'followups: start of the backfill; null without a backfill.',
+  calculated_at: 'training: last_updated of the newest stored list; null before the first sync.',
+  checked_at: 'training: last request for the list; null before the first request.',
+  fresh_for_ms: 'training: period in ms after this request during which the list cannot have changed.',
+  last_success_at: 'End of the last successful run of the whole stream; null before the first.',
+  complete_until: 'Time directly after the last transaction that stored records; safety.freshness shows it.',
+  read_parts: 'equipments: each type that a successful run requested, with the time of the last such run.',
+  complete_read_at:
+    'followups: last attempt to read everything again; completed-trainings: last complete read; null before the first.',
+  complete_read_ms: 'followups: duration in ms of the last complete read; null before the first.',
+  difference:
+    'followups: how many more follow-ups the service counted after the last complete read than it showed (negative: fewer); 0 or null: none. A sync that finds another difference reads everything again.',
+  retained_at: 'Last removal of what is older than RETENTION_… allows; null: never.',
 });
 
-/** `stream`: the description of the column `stream`. */
-export const describeControl = (stream: string): Descriptions => ({
-  runs: describeControlTable(
+export const CONTROL: Descriptions = {
+  stream_state,
+  runs: relation(
     'One row per run of one stream. Rows are kept for RETENTION_RUNS_DAYS, or for ever when it is not set.',
     {
       run_id: 'Number of the run.',
-      stream,
       kind: 'Kind of run: sync, backfill or reconcile.',
       trigger: 'Cause of the run: schedule or manual.',
       status: 'State of the run: running, succeeded, failed or skipped.',
@@ -25,52 +39,23 @@ export const describeControl = (stream: string): Descriptions => ({
       inserted: 'Number of new records.',
       updated: 'Number of records that had changed, or came back after a deletion.',
       unchanged: 'Number of records that needed no write.',
-      deleted:
-        'Number of records marked as deleted, also those that the service sends as deleted (they are none of the updated ones).',
+      deleted: 'Number of records marked as deleted, also those that the service sends as deleted.',
       rejected: 'Number of records without a usable key, or that PostgreSQL refused: see data_issues.',
-      repaired:
-        'reconcile: number of changes that earlier runs should have stored, 0 when all is well; null for other kinds.',
+      repaired: 'reconcile: number of changes that earlier runs should have stored; null for other kinds.',
       watermark_before: 'Watermark of the stream before the run; null without one.',
       watermark_after: 'Watermark of the stream after the run; null without one.',
       error_code: 'Error code of the failure (docs/errors.md); null when the run did not fail.',
       error_message: 'Message of the failure; null when the run did not fail.',
-      request_id:
-        'Id that the service gave to the failing request, otherwise to the last request; null without requests.',
+      request_id: 'Id that the service gave to the failing request, otherwise to the last one.',
       note: 'Reason of a skipped run, or a remark about a successful run; null without a remark.',
       owner: 'Host and process of the worker that executed the run.',
       program_version: 'The version of safety-sync that wrote the run; unknown for runs before 1.0.0.',
       backend_pid: 'Database session that held the lock of the stream; null when the run was skipped.',
     },
   ),
-  stream_state: describeControlTable('State from which the next run of a stream continues.', {
-    stream,
-    watermark:
-      'followups: every change that the service made up to this time (by its own clock) is stored; null before the first sync.',
-    backfill_from: 'followups: lower bound of the current or the last backfill; null: none.',
-    backfill_to: 'followups: upper bound of that backfill; null: none.',
-    backfill_watermark:
-      'followups: watermark that the backfill sets at its end; null when it is done, and without a backfill.',
-    backfill_started_at: 'followups: start of the backfill; null without a backfill.',
-    calculated_at: 'training: last_updated of the newest stored list; null before the first sync.',
-    checked_at: 'training: last request for the list; null before the first request.',
-    fresh_for_ms: 'training: period in ms after this request during which the list cannot have changed.',
-    last_success_at: 'End of the last successful run; null before the first.',
-    complete_until:
-      'Time directly after the last transaction that stored records of the stream; safety.freshness shows it. null before the first.',
-    read_parts:
-      'equipments: each type that a successful run requested, with the time of the last such run; null before the first.',
-    complete_read_at:
-      'followups: last attempt to read everything again; completed-trainings: last complete read; null before the first.',
-    complete_read_ms: 'followups: duration in ms of the last complete read; null before the first.',
-    difference:
-      'followups: how many more follow-ups the service counted after the last complete read than it showed (negative: fewer); 0 or null: none. A sync that finds another difference reads everything again.',
-    retained_at:
-      'Last removal of everything that is older than RETENTION_… allows; null: never removed, or retention is off.',
-  }),
-  backfill_slices: describeControlTable(
+  backfill_slices: relation(
     'Ledger of a first sync or backfill of follow-ups, with one row per slice of creation time.',
     {
-      stream,
       created_from: 'Lower bound of the creation time; the year 1970: none.',
       created_to: 'Upper bound of the creation time; the year 2100: none.',
       status:
@@ -82,12 +67,10 @@ export const describeControl = (stream: string): Descriptions => ({
       finished_at: 'End of the slice; null before.',
     },
   ),
-  data_issues: describeControlTable(
+  data_issues: relation(
     'Values and records that could not be stored as received; the column value keeps them.',
     {
-      stream,
-      fingerprint:
-        'Identifies the problem by record, field and kind; a record without a key is identified by its content.',
+      fingerprint: 'Identifies the problem by record, field and kind; a record without a key by its content.',
       record_id: 'Key of the record; null when the record has none, or when the issue concerns all records.',
       field: 'Field in the record; null when the issue concerns the complete record.',
       kind: 'Kind of issue: record_rejected, field_nulled, unknown_field or unknown_value.',
@@ -100,61 +83,49 @@ export const describeControl = (stream: string): Descriptions => ({
       resolved_at: 'Time at which the problem was corrected or disappeared; null while the issue is open.',
     },
   ),
-  forgotten: describeControlTable('Ids and names of forgotten people, as keyed hashes (docs/privacy.md).', {
+  forgotten: relation('Ids and names of forgotten people, as keyed hashes (docs/privacy.md).', {
     pseudonym: 'Keyed hash of the id or the name.',
     person: 'Replacement for id and name: the keyed hash of the id.',
     words: 'Number of words in the name; null: the row is an id.',
     key_id: 'Identifies the PRIVACY_KEY of the hashes.',
     forgotten_at: 'Time of the command safety-sync forget.',
   }),
-  privacy_cleanings: describeControlTable(
-    'Progress of applying the privacy settings to the stored rows of a stream.',
-    {
-      stream,
-      policy: 'Applied settings.',
-      position: 'Key of the record after which the cleaning continues; null: done.',
-      rows_seen: 'Number of checked rows.',
-      rows_changed: 'Number of rewritten rows.',
-      started_at: 'Start of the cleaning.',
-      finished_at: 'End of the cleaning; null: not done.',
-    },
-  ),
-  user_lookups: describeControlTable(
+  privacy_cleanings: relation('Progress of applying the privacy settings to the stored rows of a stream.', {
+    policy: 'Applied settings.',
+    position: 'Key of the record after which the cleaning continues; null: done.',
+    rows_seen: 'Number of checked rows.',
+    rows_changed: 'Number of rewritten rows.',
+    started_at: 'Start of the cleaning.',
+    finished_at: 'End of the cleaning; null: not done.',
+  }),
+  user_lookups: relation(
     'Every id of a person in the rows of a stream. users.info is asked for those that users lacks, and again after a week.',
     {
-      user_id: 'Id of the person.',
       first_met_at: 'First record with the id.',
       asked_at: 'Last request of users.info; null before the first.',
       named_at: 'When users.info named the person; null without that, or when users.list was read since.',
     },
   ),
-  outbox: describeControlTable(
+  outbox: relation(
     'Everything that one of several workers sends: alerts that last or whose end was not told yet, one row for each channel, and the scheduled report of each account.',
     {
       event: 'Kind of alert: docs/operations.md, Alerts; or report.',
       subject: 'Subject of the alert: a stream, or a stream and one of its fields; empty: the account.',
       channel: 'Channel: webhook or mail; for the report: report.',
       code: 'Error code of the cause (docs/errors.md); null without an error.',
-      detail:
-        'Further details in the message; for the report: cron expression and time zone of its schedule; null: none.',
+      detail: 'Details in the message; for the report: cron expression and time zone of its schedule.',
       began_at: 'First time that a worker found the condition or planned the report.',
       ended_at: 'First time that a worker found the condition over; null while it lasts.',
       sent_at: 'Time of the last message that was sent; null: none yet.',
       due_at: 'Time of the next message; null: none is due.',
       tries: 'Number of failed attempts since the last delivered message.',
-      problem:
-        'Cause of the last failed attempt, for the report its error code (docs/errors.md); null when it did not fail.',
+      problem: 'Cause of the last failed attempt, for the report its error code; null: it did not fail.',
     },
   ),
-  status: describeControlTable(
+  status: relation(
     'The facts about each stream from which its problems are found: for the status page, probes, alerts, safety-sync status and check.',
     {
-      stream,
-      last_success_at: 'Last success of a run of the whole stream; null: none yet.',
-      watermark: 'followups: as in stream_state.',
-      calculated_at: 'training: as in stream_state.',
       current_until: 'training: until then the service responds with the same list; null: unknown.',
-      retained_at: 'As in stream_state.',
       open_run_id: 'Run that has not ended; null: none.',
       last_status: 'State of the newest run that has ended; null: none yet.',
       last_code: 'Its error code; null when it did not fail.',
@@ -170,25 +141,25 @@ export const describeControl = (stream: string): Descriptions => ({
       not_offered: 'Optional methods that the service lacks.',
       blocked_until: 'End of the pause after the service refused a request; null: there is none.',
     },
+    stream_state,
   ),
-  request_budget: describeControlTable(
+  request_budget: relation(
     'Requests that an account may still start (API_REQUESTS_PER_MINUTE), and its pause after the service refused one. All processes share the row.',
     {
       saved_since: 'Time since which starts are saved up.',
       blocked_at: 'Start of the latest pause; null: there was none.',
       blocked_until: 'End of the pause; null after a request succeeded, or when there was none.',
-      probe_until:
-        'Time until which the one request after a pause has to end; null: no such request is under way.',
+      probe_until: 'Time until which the one request after a pause has to end; null: none is under way.',
     },
   ),
-  account_changes: describeControlTable(
+  account_changes: relation(
     'Accounts that are being renamed or removed (safety-sync accounts), one row each until the change is finished. No run of these accounts starts meanwhile.',
     {
       renamed_to: 'New name of the account; null: the account is being removed.',
       began_at: 'Start of the change.',
     },
   ),
-  sources: describeControlTable(
+  sources: relation(
     'The service that each account belongs to: the one from which it was first read. Runs refuse another one.',
     {
       address: 'Address of the service: scheme, host, port and path.',
@@ -197,7 +168,7 @@ export const describeControl = (stream: string): Descriptions => ({
       moved_at: 'Time of the last safety-sync accounts move; null: never moved.',
     },
   ),
-  optional_methods: describeControlTable(
+  optional_methods: relation(
     'Methods that are used where the service has them, one row for each that was ever requested.',
     {
       method: 'The method.',
@@ -205,24 +176,19 @@ export const describeControl = (stream: string): Descriptions => ({
       read_at: 'Last request that was answered and stored; null: none.',
       code: 'Error code of the last request; null when it was answered. After api_method_not_found, token_permission or parameter_unexpected the method counts as not offered and is requested again after a week.',
       form: 'users.info: the parameter with the id that worked, id or user; null: none did yet.',
-      unnamed:
-        'Ids, as kind:id, that were met and had no name before the last answered request; null for a method without names.',
+      unnamed: 'Ids, as kind:id, that were met and had no name before the last answered request.',
     },
   ),
-  reader_accounts: {
-    comment:
-      'Roles that are confined to accounts (safety-sync access), by the policies of the tables of schema safety.',
-    columns: { role: 'Role of PostgreSQL.', accounts: 'Accounts that the role may read; empty: none.' },
-  },
-  migrations: {
-    comment: 'Applied migrations: of tables, and one row for each function file and view.',
-    columns: {
-      id: 'Order of application.',
-      hash: 'Hash of the text of the migration, function or view.',
-      created_at:
-        'Number that orders the migrations of tables: the time at which the migration was written, in ms; null: a function or view.',
-      name: 'Name of the function or view; null: a migration of tables.',
-      program_version: 'The version of safety-sync that applied it.',
-    },
-  },
-});
+  reader_accounts: relation(
+    'Roles that are confined to accounts (safety-sync access), by the policies of the tables of schema safety.',
+    { role: 'Role of PostgreSQL.', accounts: 'Accounts that the role may read; empty: none.' },
+  ),
+  migrations: relation('Applied migrations: of tables, and one row for each function file and view.', {
+    id: 'Order of application.',
+    hash: 'Hash of the text of the migration, function or view.',
+    created_at:
+      'Number that orders the migrations of tables: the time at which the migration was written, in ms; null: a function or view.',
+    name: 'Name of the function or view; null: a migration of tables.',
+    program_version: 'The version of safety-sync that applied it.',
+  }),
+};

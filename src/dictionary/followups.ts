@@ -1,50 +1,12 @@
-import {
-  allBut,
-  BOOKKEEPING,
-  DAY,
-  type Descriptions,
-  groupMeaning,
-  historyOf,
-  keyTo,
-  labelMeaning,
-  linkTo,
-  localDays,
-  type Meanings,
-  person,
-  relation,
-} from './description.ts';
+import { type Descriptions, historyOf, type Meanings, relation } from './description.ts';
 
-const form = {
-  form_label: labelMeaning('the form'),
-  form_key: keyTo('The form', 'form_id'),
-  form_group: groupMeaning('the form'),
+const DAILY = {
+  status:
+    'open (pending and not overdue), overdue (pending after its due day), closed, or unknown (the source sent no value).',
+  followups: 'Number of follow-ups.',
 };
-/** The columns that every view of complete follow-ups has in addition. */
-const shown = {
-  ...form,
-  ...localDays('created', 'updated', 'resolved'),
-  followup_key: keyTo('The follow-up', 'id'),
-};
-
-const assignee = person('assignee', 'the assignee', 'Assignee');
-/** Columns for the people that a follow-up names. */
-const people = {
-  ...person('observer', 'the observer', 'Observer'),
-  ...person('assigner', 'the assigner', 'Assigner'),
-  ...assignee,
-  ...person('completer', 'the completer', 'Completer'),
-};
-
-const status =
-  'open (pending and not overdue), overdue (pending after its due day), closed, or unknown (the source sent no value).';
-
-/** Columns for followup_overview, which the table keeps under names that begin with `_`. */
-const shownOf = (kept: Meanings): Meanings =>
-  Object.fromEntries(Object.entries(kept).map(([name, meaning]) => [name.slice(1), meaning]));
-const keptOf = (kept: Meanings): Meanings =>
-  Object.fromEntries(
-    Object.entries(kept).map(([name, meaning]) => [name, `For followup_overview: ${meaning}`]),
-  );
+const FOLLOWUP = { followup_id: 'Follow-up: followups.id.' };
+const COUNTED_STREAM = { stream: 'followups, training-employee-status or equipments.' };
 
 type Group = 'followups' | 'stateless' | 'messageSummary' | 'followup_messages' | 'followup_attachments';
 
@@ -53,125 +15,93 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
   const followups = relation('Follow-up tasks that were raised in form responses (source: followups.list).', {
     ...own.followups,
     ...own.stateless,
-    _valid_from: 'Start of the present state; see followup_history.',
-    ...BOOKKEEPING,
-    ...keptOf(own.messageSummary),
+    ...own.messageSummary,
   });
-  const followup_overview = {
-    comment: 'Live follow-ups with names, figures about due days and age, and a summary of their messages.',
-    columns: {
-      ...allBut(followups, 'is_deleted_at_source'),
-      resolved_at:
-        'Time of the completion. Source: resolved_on (ms); null while the follow-up is open, even if the service still sends the time after a reopening.',
-      is_overdue:
-        'True when the follow-up is open and its due day is before today (reporting time zone); false without a due date.',
-      age_days:
-        'Calendar days from creation to today (reporting time zone) of an open follow-up, 0 when the creation is dated later; null when it is not open.',
-      days_to_resolve:
-        'Calendar days from creation to completion (reporting time zone), 0 when the completion is dated before the creation; null while it is open.',
-      ...shownOf(own.messageSummary),
-      ...shown,
-      ...localDays('last_message'),
-      days_until_due:
-        'Days from today (reporting time zone) to the due day of an open follow-up: 0 today, negative when it is overdue; null when it is not open or has no due day.',
-      days_overdue: 'Number of days since the due day; null when the follow-up is not overdue.',
-      age_bucket:
-        'age_days of an open follow-up as 00-07, 08-30, 31-60, 61-90 or 91+, which sort as texts; null when it is not open.',
-      closed_in_time:
-        'Whether a closed follow-up was completed on its due day or before; null without a due day, and while it is open. The due day may have changed: see due_changes.',
-      ...localDays('first_response'),
-      due_changes: 'Number of changes of its due day, as far as syncs read them; 0 for never.',
-      reopen_count: 'Number of reopenings after it was closed, as far as syncs read them; 0 for never.',
-      ...people,
-      first_due_on:
-        'Original due day: the due day of the first state that a sync read; equal to due_on if the due day never changed. Null when the first state had none.',
-      record_url: linkTo('the follow-up', 'FOLLOWUP'),
-      first_note: 'The first message: what was found.',
-      last_note: 'The last message.',
-      responsible_name: 'Name of the assignee, else of the assigner; without a name, the id.',
-      field_offices: 'Names of the field offices of the assignee, separated by commas.',
-      supervisor_name: 'Name of the supervisor of the assignee.',
-    },
-  };
-
   return {
     followups,
     followup_messages: relation(
       'Messages of follow-ups, replaced with their follow-up (source: followups.list, messages).',
-      { ...own.followup_messages },
+      own.followup_messages,
     ),
-    followup_attachments: relation('Files of messages (source: followups.list, messages, attachments).', {
-      ...own.followup_attachments,
-    }),
+    followup_attachments: relation(
+      'Files of messages (source: followups.list, messages, attachments).',
+      own.followup_attachments,
+    ),
     ...historyOf('followup', relation('', own.followups), {
       what: 'follow-ups (their columns except updated_at, which changes with every message; it shows its last value in the state)',
       since:
         'updated_on of the record, but not later than its first read and never before the end of the previous state.',
-      shown: { ...shown, ...people },
     }),
-    followup_overview,
+    followup_overview: relation(
+      'Live follow-ups with names, figures about due days and age, and a summary of their messages.',
+      {
+        resolved_at:
+          'Time of the completion. Source: resolved_on (ms); null while the follow-up is open, even if the service still sends the time after a reopening.',
+        is_overdue:
+          'True when the follow-up is open and its due day is before today (reporting time zone); false without a due date.',
+        age_days:
+          'Calendar days from creation to today (reporting time zone) of an open follow-up, 0 when the creation is dated later; null when it is not open.',
+        days_to_resolve:
+          'Calendar days from creation to completion (reporting time zone), 0 when the completion is dated before the creation; null while it is open.',
+        days_until_due:
+          'Days from today (reporting time zone) to the due day of an open follow-up: 0 today, negative when it is overdue; null when it is not open or has no due day.',
+        days_overdue: 'Number of days since the due day; null when the follow-up is not overdue.',
+        age_bucket:
+          'age_days of an open follow-up as 00-07, 08-30, 31-60, 61-90 or 91+, which sort as texts; null when it is not open.',
+        closed_in_time:
+          'Whether a closed follow-up was completed on its due day or before; null without a due day, and while it is open. The due day may have changed: see due_changes.',
+        due_changes: 'Number of changes of its due day, as far as syncs read them; 0 for never.',
+        reopen_count: 'Number of reopenings after it was closed, as far as syncs read them; 0 for never.',
+        first_due_on:
+          'Original due day: the due day of the first state that a sync read; equal to due_on if the due day never changed. Null when the first state had none.',
+        first_note: 'The first message: what was found.',
+        last_note: 'The last message.',
+        responsible_name: 'Name of the assignee, else of the assigner; without a name, the id.',
+        field_offices: 'Names of the field offices of the assignee, separated by commas.',
+        supervisor_name: 'Name of the supervisor of the assignee.',
+      },
+      followups,
+    ),
     followup_events: relation(
       'Events of live follow-ups, one row each: raised, message, handed_on (a message that hands the follow-up to another person is two rows), due_moved, closed, reopened. The last three are known only if a sync read the states before and after. The closing is also known for a follow-up that was already closed at its first read.',
       {
-        followup_id: 'Follow-up: followups.id.',
+        ...FOLLOWUP,
         occurred_at:
           'Time of the event. raised: created_at; message and handed_on: sent_at; closed: resolved_at (the present closing has the present value of the source); otherwise the time that the source sends for the change of state.',
-        ...localDays('occurred'),
         event: 'raised, message, handed_on, due_moved, closed or reopened.',
         user_id: 'Person that caused the event: users.id; null where the source does not send it.',
         from_value:
           'due_moved: previous due day, null for none. handed_on: person that the previous message had handed it to, null for the first. Other events: null.',
         to_value:
           'due_moved: new due day, null for none. handed_on: person that the message hands it to. Other events: null.',
-        ...person('user', 'the person that caused the event', 'Person that caused the event'),
-        followup_key: shown.followup_key,
       },
     ),
     followup_daily: relation(
       'Number of follow-ups in each status at the end of each day (reporting time zone; today: as of the last run), from the day of the first follow-up, at the earliest 2000-01-01, to today. Days after the last run have its numbers. The statuses exclude each other, and their sum is the number of all follow-ups. A day that is over is not changed by follow-ups that arrive later. Before its first observed state, a follow-up counts as open from its creation to its completion, or to the start of that state when it has no completion.',
-      {
-        ...DAY,
-        status,
-        followups: 'Number of follow-ups; 0 when no follow-up had the status (unknown then has no row).',
-      },
+      DAILY,
     ),
     followup_daily_by_assignee: relation(
       'The numbers of followup_daily for each assignee. A past day counts for the assignee of that day; before the first sync messages tell who that was, and before the first message that hands a follow-up on nobody is known. Numbers of 0 have no row.',
-      {
-        ...DAY,
-        status,
-        followups: 'Number of follow-ups, at least 1.',
-        assignee_id: 'Assignee at the end of that day: users.id; null: not assigned.',
-        ...assignee,
-      },
+      { ...DAILY, assignee_id: 'Assignee at the end of that day: users.id; null: not assigned.' },
     ),
     followup_daily_by_form: relation(
       'The numbers of followup_daily for each form, by the responses that raised the follow-ups. Numbers of 0 have no row.',
-      {
-        ...DAY,
-        status,
-        followups: 'Number of follow-ups, at least 1.',
-        form_id: 'Form of the responses that raised them; null where the source sent none.',
-        ...form,
-      },
+      { ...DAILY, form_id: 'Form of the responses that raised them; null where the source sent none.' },
     ),
     due_followups: relation(
       'Due days of live follow-ups that came, one row each: the present due day up to today, and an earlier one that was the due day at its end and was moved later. Shares of it count what was never done, too; closed_in_time of followup_overview has only what was closed.',
       {
-        followup_id: 'Follow-up: followups.id.',
+        ...FOLLOWUP,
         due_on: 'The due day.',
         done_on: 'Day of the completion; null: not completed, or only after this due day was moved.',
         done_in_time:
           'Whether it was completed on its due day or before; false: later, or not at all; null on the due day itself while it is not completed.',
         form_id: 'Form of the response that raised it.',
-        ...form,
         assignee_id: 'Assignee: users.id; of a due day that was moved, the assignee at its end.',
-        ...assignee,
-        followup_key: keyTo('The follow-up', 'followup_id'),
       },
     ),
     day_counts: relation('Numbers of records by status, for the …_daily views.', {
-      stream: 'followups, training-employee-status or equipments.',
+      ...COUNTED_STREAM,
       counted_by: 'all, assignee or form.',
       id: 'Assignee or form; empty: none, or all records.',
       status: 'Status at the end of these days.',
@@ -180,7 +110,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
       in_service: 'equipments: number of these in service, for each of the days; otherwise 0.',
     }),
     counted_days: relation('The days that runs have counted, per stream.', {
-      stream: 'followups, training-employee-status or equipments.',
+      ...COUNTED_STREAM,
       timezone:
         'Reporting time zone of the days; after a change the next run counts all days again, from states.',
       history_from: 'Day of the first run, in the time zone of then.',

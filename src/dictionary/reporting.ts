@@ -1,16 +1,8 @@
 /** The tables and views that belong to no stream: days, labels, and the age of the data. */
-import {
-  type Descriptions,
-  groupMeaning,
-  keyTo,
-  labelMeaning,
-  localDays,
-  person,
-  relation,
-} from './description.ts';
+import { type Descriptions, relation } from './description.ts';
 
 /** The addresses of records, in the table of settings and in the view that the other views read. */
-const recordUrls = {
+const URLS = {
   followup_url:
     'Address of a follow-up in the service, with {id}, {response_id} or {form_id} for its ids (RECORD_URL_TEMPLATE_FOLLOWUP).',
   resource_url: 'Address of a document, in the same form (RECORD_URL_TEMPLATE_RESOURCE).',
@@ -18,36 +10,25 @@ const recordUrls = {
   employee_url: 'Address of a person, in the same form (RECORD_URL_TEMPLATE_EMPLOYEE).',
 };
 
-const ofPerson = (what: string) => ({
-  user_id: 'Identifier of the person.',
-  user_key: keyTo('The person', 'user_id'),
-  id: `Id of the ${what}.`,
-  label: labelMeaning(`the ${what}`),
-});
-const groupOf = (what: string) => ({ group_label: groupMeaning(`the ${what}`) });
+/** A view with a row for each of these that a person has. */
+const ofPerson = (what: string) =>
+  relation(`One row for each ${what} of each person.`, {
+    id: `Id of the ${what}.`,
+    label: `Name of the ${what}: the label in safety.labels, else the name in safety.names, else the id as text.`,
+  });
 
-/** `stream`: the description of the column `stream`. */
-export const describeReporting = (stream: string): Descriptions => ({
+export const REPORTING: Descriptions = {
   reporting_settings: relation(
     'Settings for the days and links in views, one row per account; the worker writes them.',
-    {
-      timezone: 'Time zone of the days (REPORTING_TIMEZONE); UTC for an account without a row.',
-      changed_at: 'Time of the last change of the time zone.',
-      ...recordUrls,
-    },
+    { changed_at: 'Time of the last change of the time zone.', ...URLS },
   ),
   reporting_clock: relation(
     'The current day of each account that has a row in reporting_settings; UTC applies to the other accounts.',
-    {
-      timezone: 'Time zone of the days (REPORTING_TIMEZONE).',
-      today: 'Today in that time zone.',
-      ...recordUrls,
-    },
+    URLS,
   ),
-  calendar: {
-    comment:
-      'One row for every day from 2000-01-01 to ten years after the last start of a worker. BI tools use it as a date table. Weeks follow ISO 8601.',
-    columns: {
+  calendar: relation(
+    'One row for every day from 2000-01-01 to ten years after the last start of a worker. BI tools use it as a date table. Weeks follow ISO 8601.',
+    {
       date: 'The day.',
       iso_year: 'Year of the ISO week; around New Year it may differ from the year of the day.',
       iso_week: 'ISO week, 1 to 53.',
@@ -59,7 +40,7 @@ export const describeReporting = (stream: string): Descriptions => ({
       day_of_week: '1 = Monday to 7 = Sunday.',
       is_weekend: 'True on Saturday and Sunday.',
     },
-  },
+  ),
   labels: relation(
     'Names that people give to ids, one row each; they go before those that the service gives (names). People write them (labels import), and a sync never changes them.',
     {
@@ -79,36 +60,22 @@ export const describeReporting = (stream: string): Descriptions => ({
       is_trained_here:
         'Whether the training list contains the person, that is, training_employee_status has a live row.',
       is_forgotten: 'Whether the person was forgotten (safety-sync forget).',
-      user_key: keyTo('The person', 'user_id'),
       job_title: 'Name of the job title; without a name, its id.',
       field_office: 'Name of the first field office; people_field_offices has all of them.',
       line_of_business: 'Name of the first line of business; people_lines_of_business has all of them.',
-      ...person('supervisor', 'the supervisor', 'The supervisor'),
-      ...person('manager', 'the manager', 'The manager'),
-      is_active: 'False from the day of termination on; null for a person of no list.',
     },
   ),
-  people_clients: relation('One row for each client of each person.', ofPerson('client')),
-  people_field_offices: relation('One row for each field office of each person.', {
-    ...ofPerson('field office'),
-    ...groupOf('field office'),
-    field_office_key: keyTo('The field office', 'id'),
-  }),
-  people_lines_of_business: relation('One row for each line of business of each person.', {
-    ...ofPerson('line of business'),
-    ...groupOf('line of business'),
-  }),
+  people_clients: ofPerson('client'),
+  people_field_offices: ofPerson('field office'),
+  people_lines_of_business: ofPerson('line of business'),
   accounts: relation('One row for each account.', {
     name: 'Name of the account at the service; without one, account_id.',
-    timezone: 'Time zone of the days (REPORTING_TIMEZONE).',
-    today: 'Today in that time zone.',
     history_from:
       'Day from which the daily views of all streams show what was observed: the latest first run of them; null before.',
   }),
   freshness: relation(
     'Time of the last update of each stream, one row per account and stream that was ever tried. max(_synced_at) only shows the last change, so it cannot distinguish a source without changes from a worker that has stopped; this view can.',
     {
-      stream,
       last_success_at: 'End of the last successful run; null before the first.',
       age_seconds: 'Seconds since last_success_at.',
       last_status:
@@ -116,8 +83,6 @@ export const describeReporting = (stream: string): Descriptions => ({
       last_finished_at: 'End of that run.',
       as_of:
         'Time up to which the contents of the source are stored. followups: the newest change that the service returned, by its clock, and every change before it is stored too; for an account without changes this time is old although the last read (last_success_at) is recent. training-employee-status: the time of the calculation at the source. Other streams: last_success_at.',
-      ...localDays('last_success', 'last_finished'),
-
       unread_rows:
         'equipments: number of live rows with types that the last successful run did not request, because they are no longer configured. These rows keep the values of their last read. 0 for the other streams.',
       unread_types: 'equipments: these types, separated by commas; null: none.',
@@ -132,4 +97,4 @@ export const describeReporting = (stream: string): Descriptions => ({
         'For readers of changes: every row of this account and stream with an earlier _synced_at is visible, and no further row will appear before this time (docs/bi.md, "Reading changes"). null before the first stored record. The time never goes back, even if the clock of the database is set back.',
     },
   ),
-});
+};

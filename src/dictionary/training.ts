@@ -1,25 +1,4 @@
-import {
-  BOOKKEEPING,
-  columnsOf,
-  DAY,
-  type Descriptions,
-  groupMeaning,
-  historyOf,
-  keyTo,
-  labelMeaning,
-  linkTo,
-  localDays,
-  type Meanings,
-  person,
-  relation,
-} from './description.ts';
-
-const training = {
-  training_label: labelMeaning('the training'),
-  training_key: keyTo('The training', 'training_id'),
-};
-const employee = person('user', 'the employee', 'The employee');
-const calculated = localDays('calculated');
+import { type Descriptions, historyOf, type Meanings, relation } from './description.ts';
 
 const SINCE =
   'last_updated of the first list that contained it, but not later than its first read and never before the end of the previous state.';
@@ -29,68 +8,45 @@ type TrainingTable = 'training_employee_status' | 'training_completions';
 export function describeTraining(own: Readonly<Record<TrainingTable, Meanings>>): Descriptions {
   const training_employee_status = relation(
     'Training status of each employee (source: training-employee-status.list).',
-    {
-      ...own.training_employee_status,
-      _valid_from: 'Start of the present state; see training_employee_status_history.',
-      ...BOOKKEEPING,
-    },
+    own.training_employee_status,
   );
   const training_completions = relation(
     'The last completion of each training by each employee, including trainings that are not required (source: training-employee-status.list, last_completed).',
-    {
-      ...own.training_completions,
-      _valid_from: 'Start of the present state; see training_completion_history.',
-    },
+    own.training_completions,
   );
-
   return {
     training_employee_status,
     training_completions,
     ...historyOf('training_employee_status', training_employee_status, {
       what: 'the training status of employees (all its columns except calculated_at, which shows the last list that changed the row)',
       since: SINCE,
-      shown: { ...calculated, ...employee },
     }),
     ...historyOf('training_completion', training_completions, {
       what: 'completions of trainings; a state ends when the completion changes, or when the completion or its employee disappears',
       since: SINCE,
-      shown: { ...employee, ...training },
     }),
-    training_compliance: {
-      comment: 'Live employees with a summary of their training status.',
-      columns: {
-        ...columnsOf(
-          training_employee_status,
-          'account_id',
-          'user_id',
-          'status',
-          'percent_complete',
-          'calculated_at',
-        ),
-        ...employee,
+    training_compliance: relation(
+      'Live employees with a summary of their training status.',
+      {
         is_compliant:
           'True for active and expiring, false for incomplete, null for unassigned and for statuses that the specification does not list.',
         complete_count: 'Number of assigned trainings that are complete.',
         incomplete_count: 'Number of assigned trainings that are not complete.',
         next_expires_on:
           'The next day, today included (reporting time zone), on which a completion expires. Completions of trainings that are known not to be required are left out. null when no completion expires.',
-        ...calculated,
-        record_url: linkTo('the person', 'EMPLOYEE'),
         missing_trainings:
           'Required trainings that are missing or have expired, separated by commas; null: none.',
         field_office: 'Name of the first field office of the employee.',
         line_of_business: 'Name of the first line of business of the employee.',
         job_title: 'Name of the job title.',
-        supervisor_name: 'Name of the supervisor.',
-        is_active: 'False for a leaver; null for a person of no list.',
       },
-    },
+      training_employee_status,
+    ),
     training_compliance_by_area: relation(
       'How many people of each area are compliant. Somebody of several areas counts in each; leavers and people without required trainings are left out.',
       {
         area_kind: 'field_office, line_of_business or job_title.',
         area: 'Name of the area.',
-        area_group: groupMeaning('the area'),
         people: 'Number of people.',
         compliant: 'Number of these that are compliant.',
         share: 'compliant / people, 0 to 1.',
@@ -99,17 +55,14 @@ export function describeTraining(own: Readonly<Record<TrainingTable, Meanings>>)
     training_due: relation(
       'Required trainings that live employees have to do, one row each: missing, expired or expiring; and those whose yearly window is open and that were not done since it opened.',
       {
-        ...columnsOf(training_completions, 'user_id', 'training_id'),
-        ...employee,
-        ...training,
         reason: 'missing, expired, expiring or window.',
         due_on: 'Day of the expiry (expired, expiring), else last day of the open window; null: none.',
       },
+      training_completions,
     ),
     training_matrix: relation(
       'One row for each live employee and each training that is assigned to the employee or was ever completed.',
       {
-        ...columnsOf(training_completions, 'user_id', 'expires_on'),
         training_id: 'Training.',
         state:
           'State as of today (reporting time zone): expired (the last completion has expired), missing (assigned and not complete), expiring (from starts_expiring_on on) or complete.',
@@ -119,16 +72,13 @@ export function describeTraining(own: Readonly<Record<TrainingTable, Meanings>>)
           'Days from today (reporting time zone) to the day of expiry: 0 today, negative when it is past; null when the completion does not expire, or the training was never completed.',
         is_assigned: 'Whether the training list shows it as complete or incomplete for the employee.',
         completed_on: 'Day of the last completion; null when the service sends none.',
-        ...employee,
-        ...training,
         is_complete: 'False when the training list shows it as incomplete for the employee.',
-        ...columnsOf(training_completions, 'starts_expiring_on'),
       },
+      training_completions,
     ),
     training_status_daily: relation(
       'Number of employees in each status at the end of each day (reporting time zone; today: as of the last run), from the first day with a known state to today. Days after the last run have its numbers.',
       {
-        ...DAY,
         status: 'A status of training_employee_status; unknown where the source sent none.',
         employees: 'Number of employees; 0 when no employee had the status.',
       },

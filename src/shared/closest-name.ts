@@ -1,5 +1,5 @@
 /** Number of letters to insert, delete, exchange or swap with the next to turn one word into the other. */
-export function editDistance(one: string, other: string): number {
+function editDistance(one: string, other: string): number {
   let [before, row]: [number[], number[]] = [[], Array.from({ length: other.length + 1 }, (_, at) => at)];
   for (let line = 0; line < one.length; line += 1) {
     const next = [line + 1];

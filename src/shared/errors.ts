@@ -3,14 +3,7 @@
  * Code that handles one specific failure compares `code`, which is also in logs, `runs.error_code` and docs/errors.md.
  * Messages are never compared.
  */
-import {
-  type ErrorKind,
-  READ_ERRORS,
-  type Recovery,
-  SERVICE_ERRORS,
-  TRANSPORT_ERRORS,
-} from './service-errors.ts';
-import { nameEntries, type TokenSource } from './token-source.ts';
+import { READ_ERRORS, type Recovery, SERVICE_ERRORS, TRANSPORT_ERRORS } from './service-errors.ts';
 import { PROGRAM_ERRORS, WAREHOUSE_ERRORS } from './warehouse-errors.ts';
 
 export const ERROR_KINDS = {
@@ -19,17 +12,39 @@ export const ERROR_KINDS = {
   ...READ_ERRORS,
   ...WAREHOUSE_ERRORS,
   ...PROGRAM_ERRORS,
-} as const satisfies Record<string, ErrorKind>;
+};
 
 export type ErrorCode = keyof typeof ERROR_KINDS;
 
-/**
- * The advice about an error, by its code as `runs` has it. For accounts of the accounts file the advice names the keys of
- * their entries, because the variables of a single account do not exist there; a token in a file is named by it.
- */
-export function adviceOf(code: string, ...sources: readonly TokenSource[]): string {
-  return code in ERROR_KINDS ? nameEntries(ERROR_KINDS[code as ErrorCode].advice, sources) : '';
+/** Where the token of an account comes from. */
+export interface TokenSource {
+  /** The account's name in the accounts file; undefined: the variables describe the account. */
+  readonly entry?: string | undefined;
 }
+
+const MOST_ENTRIES = 5;
+const KEYS_OF_ENTRIES: Readonly<Record<string, string>> = {
+  SAFETY_TOKEN: 'token',
+  SAFETY_TOKEN_FILE: 'token_file',
+  SAFETY_BASE_URL: 'base_url',
+  SAFETY_EQUIPMENT_TYPES: 'equipment_types',
+};
+
+/** Replaces the variables in an advice by the keys of entries of the accounts file, where there are no such variables. */
+export function nameEntries(advice: string, sources: readonly TokenSource[]): string {
+  const entries = sources.flatMap(({ entry }) => entry ?? []);
+  if (entries.length === 0) return advice;
+  const named = entries.slice(0, MOST_ENTRIES).join(', ') + (entries.length > MOST_ENTRIES ? ', …' : '');
+  const where = `of ${entries.length === 1 ? 'the entry' : 'the entries'} ${named} in SAFETY_ACCOUNTS_FILE`;
+  return advice.replace(
+    /SAFETY_[A-Z_]+(?: or SAFETY_[A-Z_]+)?/g,
+    (variables) => `${variables.replace(/SAFETY_\w+/g, (one) => KEYS_OF_ENTRIES[one] ?? one)} ${where}`,
+  );
+}
+
+/** The advice about an error, by its code as `runs` has it. */
+export const adviceOf = (code: string, ...sources: readonly TokenSource[]): string =>
+  code in ERROR_KINDS ? nameEntries(ERROR_KINDS[code as ErrorCode].advice, sources) : '';
 
 interface SafetySyncErrorOptions {
   readonly cause?: unknown;

@@ -4,10 +4,10 @@
  * statement. No table has a policy before the first role is confined.
  */
 import { customType, text } from 'drizzle-orm/pg-core';
-import { HAS_ACCOUNT, readMissingGrants, readUnsecuredViews } from './access-relations.ts';
 import { controlSchema } from '../engine/control-tables/control-tables.ts';
+import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import type { TextQueries } from '../engine/database/connection.ts';
-import { readServerNumber } from '../engine/database/session-settings.ts';
+import { READER_ROLE } from './reader-role.ts';
 
 /** Keeps its role when the role is renamed, and when a dump is restored. */
 const role = customType<{ data: string; driverData: string }>({ dataType: () => 'regrole' });
@@ -18,21 +18,73 @@ export const readerAccounts = controlSchema.table('reader_accounts', {
   accounts: text().array().notNull(),
 });
 
-/** From this version on PostgreSQL supports `security_invoker` for views. */
-const OLDEST_SERVER_WITH_POLICIES = 150000;
+/** An expression for a table `c`. */
+export const HAS_ACCOUNT = `exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)`;
+const IS_OWNERS = `c.relowner = (select t.relowner from pg_class t where t.oid = 'safety.followups'::regclass)`;
+/** The views that read the control tables, with the rights of their owner, and filter their rows themselves. */
+const OWNERS_VIEWS = `('accounts', 'freshness', 'people')`;
+/** True for another view `c` that reads a schema other than `safety`: readers have no rights there. */
+const READS_ELSEWHERE = `c.relname not in ${OWNERS_VIEWS} and exists (select from pg_rewrite w
+    join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid and d.refclassid = 'pg_class'::regclass
+    join pg_class r on r.oid = d.refobjid
+    where w.ev_class = c.oid and r.relnamespace not in ('safety'::regnamespace, 'pg_catalog'::regnamespace))`;
+
+/**
+ * The relations `c` that a confined role may read: tables with policies, our views, and the calendar, which is equal for all
+ * accounts. Everything else, such as a table created by hand or a materialized view, is not granted to it.
+ */
+const IS_SAFE = `c.relnamespace = 'safety'::regnamespace and (c.relkind in ('r', 'p') and ${HAS_ACCOUNT} or c.relname = 'calendar'
+    or c.relkind = 'v' and ${IS_OWNERS} and not (${READS_ELSEWHERE}))`;
+
+/**
+ * Views that show more than they should: those without `security_invoker`, and the owner's views without `security_barrier`,
+ * because a reader's condition would be evaluated on rows before they are filtered out, and could disclose them by an error.
+ */
+const SECURE_VIEWS = `select format('alter view safety.%I set (%s = true)', c.relname, o.option) as statement
+  from pg_class c cross join lateral (
+    select case when c.relname in ${OWNERS_VIEWS} then 'security_barrier' else 'security_invoker' end as option) o
+  where c.relkind = 'v' and ${IS_SAFE} and not coalesce(c.reloptions @> array[o.option || '=true'], false)`;
+
+const TABLES = `select c.oid::regclass::text as name, c.relrowsecurity as is_enabled,
+    exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'accounts') as has_policy
+  from pg_class c where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'p') and ${HAS_ACCOUNT}`;
+
+/** The condition is a constant where nobody is confined who asks. Rows are written as before. */
+const POLICY = `using ((select safety.accounts_of(current_user)) is null or account_id = any ((select safety.accounts_of(current_user))::text[]))
+  with check (true)`;
+
+/** Row-level security is enabled last, so no reader loses access in between. */
+const ADD_POLICIES = `with t as (${TABLES})
+  select 'create policy accounts on ' || name || $$ ${POLICY} $$ as statement, name, 1 as at from t where not has_policy
+  union all select 'alter table ' || name || ' enable row level security', name, 2 from t where not is_enabled
+  order by 2, 3`;
+const DROP_POLICIES = `with t as (${TABLES})
+  select 'alter table ' || name || ' disable row level security' as statement, name, 1 as at from t where is_enabled and has_policy
+  union all select 'drop policy accounts on ' || name, name, 2 from t where has_policy
+  order by 2, 3`;
+
+/** For the roles themselves, because as a member of an unconfined role they could become that role (`set role`). */
+const GRANTS = `select format('grant usage on schema safety to %I', r.rolname) as statement
+  from pg_roles r, pg_namespace n where r.rolname = any ($1::text[]) and n.nspname = 'safety'
+    and not exists (select from aclexplode(n.nspacl) g where g.grantee = r.oid and g.privilege_type = 'USAGE')
+  union all
+  select format('grant select on %s to %I', string_agg(format('safety.%I', c.relname), ', ' order by c.relname), r.rolname)
+  from pg_class c, pg_roles r where r.rolname = any ($1::text[]) and c.relkind in ('r', 'p', 'v') and ${IS_SAFE}
+    and not exists (select from aclexplode(c.relacl) g where g.grantee = r.oid and g.privilege_type = 'SELECT')
+  group by r.rolname`;
 
 /** Why roles cannot be confined here; null: they can. */
 export async function whyNotConfine(connection: TextQueries): Promise<string | null> {
-  const [server] = await connection.query<{ number: number; version: string; has_citus: boolean }>(
-    `select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
+  const [server] = await connection.query<{ is_new: boolean; has_citus: boolean }>(
+    `select current_setting('server_version_num')::int >= 150000 as is_new,
        exists (select from pg_extension where extname = 'citus') as has_citus`,
   );
   if (server?.has_citus === true) {
     return 'Citus does not keep row-level security on its nodes: what one account may not read, another that lies on the same node would show';
   }
-  return (server?.number ?? 0) >= OLDEST_SERVER_WITH_POLICIES
+  return server?.is_new === true
     ? null
-    : `PostgreSQL ${String(server?.version)} has no views that read with the rights of the caller: they would show every account (PostgreSQL 15 has them)`;
+    : 'PostgreSQL 14 has no views that read with the rights of the caller: they would show every account (PostgreSQL 15 has them)';
 }
 
 /** What a role may read. */
@@ -49,69 +101,57 @@ export async function readConfinements(connection: TextQueries): Promise<Confine
   return rows.map((row) => ({ role: row.role, accounts: (JSON.parse(row.accounts) as string[]).toSorted() }));
 }
 
-/** A statement that is missing in a table. */
-interface MissingStatement {
-  readonly table: string;
-  readonly isOwn: boolean;
-  readonly statement: string;
+/** The statements that are missing in the confinement; there are policies only while a role is confined. */
+export async function readMissing(connection: TextQueries): Promise<readonly string[]> {
+  const confined = await readConfinements(connection);
+  const roles = confined.filter(({ accounts }) => accounts.length > 0).map((one) => one.role);
+  const policies = confined.length > 0 ? ADD_POLICIES : DROP_POLICIES;
+  const found = [
+    ...(await connection.query<{ statement: string }>(SECURE_VIEWS)),
+    ...(await connection.query<{ statement: string }>(policies)),
+    // Last: until every table has its policy a role may read nothing.
+    ...(await connection.query<{ statement: string }>(GRANTS, [toArrayLiteral(roles)])),
+  ];
+  return found.map(({ statement }) => statement);
 }
-
-const TABLES = `select format('%I.%I', n.nspname, c.relname) as "table", pg_has_role(c.relowner, 'usage') as "isOwn",
-    c.relrowsecurity as is_enabled, exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'accounts') as has_policy,
-    exists (select from pg_policy p where p.polrelid = c.oid and p.polname <> 'accounts') as has_other
-  from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname = 'safety' and c.relkind in ('r', 'p') and ${HAS_ACCOUNT}
-  order by c.relname`;
-
-/** The condition is a constant where nobody is confined who asks. Rows are written as before. */
-const POLICY = `using ((select safety.accounts_of(current_user)) is null or account_id = any ((select safety.accounts_of(current_user))::text[]))
-  with check (true)`;
-
-/** Row-level security is enabled last, so no reader loses access in between. */
-const MISSING_POLICIES = `with t as (${TABLES})
-  select "table", "isOwn", format('create policy accounts on %s ${POLICY.replaceAll("'", "''").replaceAll('%', '%%')}', "table") as statement, 1 as at
-  from t where not has_policy
-  union all select "table", "isOwn", format('alter table %s enable row level security', "table"), 2 from t where not is_enabled
-  order by 1, 4`;
-
-const POLICIES_TO_DROP = `with t as (${TABLES})
-  select "table", "isOwn", format('alter table %s disable row level security', "table") as statement, 1 as at
-  from t where is_enabled
-  union all select "table", "isOwn", format('drop policy accounts on %s', "table"), 2 from t where has_policy
-  order by 1, 4`;
-
-export const readMissingPolicies = (connection: TextQueries) =>
-  connection.query<MissingStatement>(MISSING_POLICIES);
-
-export const readPoliciesToDrop = (connection: TextQueries) =>
-  connection.query<MissingStatement>(POLICIES_TO_DROP);
-
-/** A table with a policy that is not ours; undefined: there is none. */
-export async function readForeignPolicy(connection: TextQueries): Promise<string | undefined> {
-  const [foreign] = await connection.query<{ table: string }>(
-    `select "table" from (${TABLES}) t where has_other limit 1`,
-  );
-  return foreign?.table;
-}
-
-export const accessCommand = (verb: 'grant' | 'revoke', { role: name, accounts }: Confinement): string =>
-  `safety-sync access ${verb} ${name}${accounts.map((account) => ` --account ${account}`).join('')}`;
 
 /**
- * Completes the confinement after migrations: sets `security_invoker` on views, adds the policy to new tables, and only then
- * grants the new relations. Part of the migrating transaction, because a view that a migration replaces has lost the setting.
- * Takes no lock where nothing is missing.
+ * Completes the confinement after migrations and changes of access, if this user owns the tables. Part of the migrating
+ * transaction, because a view that a migration replaces has lost its setting. Takes no lock where nothing is missing.
  */
 export async function completeAccess(connection: TextQueries): Promise<void> {
-  if ((await readServerNumber(connection)) < OLDEST_SERVER_WITH_POLICIES) return;
-  const views = await readUnsecuredViews(connection);
-  const statements = views.filter((view) => view.isOwn).map(({ statement }) => statement);
-  const confined = await readConfinements(connection);
-  if (confined.length > 0) {
-    const policies = await readMissingPolicies(connection);
-    statements.push(...policies.filter(({ isOwn }) => isOwn).map(({ statement }) => statement));
-    if (policies.every(({ isOwn }) => isOwn))
-      for (const one of confined) statements.push(...(await readMissingGrants(connection, one.role)));
-  }
-  for (const statement of new Set(statements)) await connection.query(statement);
+  const [owner] = await connection.query(
+    `select from pg_class c where c.oid = 'safety.followups'::regclass and pg_has_role(c.relowner, 'usage')
+       and current_setting('server_version_num')::int >= 150000`,
+  );
+  if (owner === undefined) return;
+  for (const statement of await readMissing(connection)) await connection.query(statement);
 }
+
+/** A right by which a role that is confined, or one that inherits from it, sees more than its accounts. */
+interface Fault {
+  readonly role: string;
+  readonly member: string;
+  readonly problem: string;
+}
+
+export const readFaults = async (
+  connection: TextQueries,
+  roles: readonly string[],
+): Promise<readonly Fault[]> =>
+  await connection.query<Fault>(
+    `select * from (select r.rolname as role, m.rolname as member, case
+         when m.rolsuper then 'is a superuser'
+         when m.rolbypassrls then 'has bypassrls'
+         when m.rolcreaterole then 'may create roles, and so make itself a member of others'
+         when m.rolname = $2 then 'is the role of those who see every account'
+         when has_schema_privilege(m.oid, 'safety_sync', 'usage') then 'may read schema safety_sync, which no policy confines'
+         else (select 'can become ' || u.rolname || ', and see what that one sees' from pg_roles u
+           where u.oid <> m.oid and pg_has_role(m.oid, u.oid, 'member') and not pg_has_role(u.oid, r.oid, 'usage')
+             and has_table_privilege(u.oid, 'safety.followups', 'select') order by u.rolname limit 1)
+         end as problem
+       from pg_roles r join pg_roles m on m.oid = r.oid or not m.rolsuper and pg_has_role(m.oid, r.oid, 'usage')
+       where r.rolname = any ($1::text[])) f
+     where problem is not null order by 1, 2`,
+    [toArrayLiteral(roles), READER_ROLE],
+  );

@@ -18,7 +18,7 @@ import { type Connection, openConnection, type TextQueries } from '../engine/dat
 import { streamShape } from '../engine/database/table-shape.ts';
 import { STREAM_NAMES, STREAMS } from '../engine/streams/index.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
-import { HAS_ACCOUNT } from './access-relations.ts';
+import { HAS_ACCOUNT } from './access.ts';
 import { renameForReaders } from './change-access.ts';
 import { readCitus } from './citus.ts';
 

@@ -5,7 +5,7 @@
  */
 import { SafetySyncError } from '../shared/errors.ts';
 import type { TextQueries } from '../engine/database/connection.ts';
-import { HAS_ACCOUNT } from './access-relations.ts';
+import { HAS_ACCOUNT } from './access.ts';
 import { READER_ROLE } from './reader-role.ts';
 
 const OLDEST_CITUS = 13;
@@ -65,30 +65,15 @@ export async function readCitus(connection: TextQueries) {
   };
 }
 
-/** Checks that the tables can be distributed. Errors: `citus_missing`, `citus_unfit`. */
+/** Checks that the tables can be distributed. Error: `citus_unfit`. */
 export async function assertCitus(connection: TextQueries): Promise<void> {
   const citus = await readCitus(connection);
-  if (citus === undefined) {
-    throw new SafetySyncError(
-      'citus_missing',
-      'this database does not have the extension citus: it is no coordinator of a Citus cluster',
-    );
-  }
-  if (Number.parseInt(citus.version, 10) < OLDEST_CITUS) {
-    throw new SafetySyncError(
-      'citus_unfit',
-      `this database has Citus ${citus.version}, and version ${OLDEST_CITUS} or later is needed`,
-    );
-  }
-  const [node] = await connection.query<{ coordinator: boolean }>(
-    'select citus_is_coordinator() as coordinator',
+  if (citus !== undefined && Number.parseInt(citus.version, 10) >= OLDEST_CITUS) return;
+  const found = citus === undefined ? 'does not have the extension citus' : `has Citus ${citus.version}`;
+  throw new SafetySyncError(
+    'citus_unfit',
+    `this database ${found}: Citus ${OLDEST_CITUS} or later is needed`,
   );
-  if (node?.coordinator !== true) {
-    throw new SafetySyncError(
-      'citus_unfit',
-      'this is a worker node of the Citus cluster, not its coordinator',
-    );
-  }
 }
 
 /**
@@ -120,12 +105,8 @@ export async function distribute(connection: TextQueries): Promise<readonly stri
   return tables.map(({ name }) => name);
 }
 
-const MAY_READ_CONTROL = `select coalesce(has_schema_privilege(oid, 'safety_sync', 'usage')
-    and has_column_privilege(oid, 'safety_sync.stream_state', 'complete_until', 'select')
-    and has_column_privilege(oid, 'safety_sync.runs', 'finished_at', 'select')
-    and has_column_privilege(oid, 'safety_sync.user_lookups', 'named_at', 'select')
-    and has_column_privilege(oid, 'safety_sync.forgotten', 'person', 'select')
-    and has_column_privilege(oid, 'safety_sync.sources', 'service_name', 'select'), false) as may
+/** The last of the rights below. */
+const MAY_READ_CONTROL = `select has_column_privilege(oid, 'safety_sync.sources', 'service_name', 'select') as may
   from pg_roles where rolname = '${READER_ROLE}'`;
 
 /**

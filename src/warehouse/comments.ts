@@ -1,5 +1,6 @@
 /** Stores the dictionary as COMMENTs, where psql, BI tools and catalogues find it. */
 import type { Connection } from '../engine/database/connection.ts';
+import { meaningOf } from '../dictionary/description.ts';
 import { dictionaryOf } from '../dictionary/dictionary.ts';
 import { STREAMS } from '../engine/streams/index.ts';
 
@@ -31,16 +32,16 @@ const COMMENTED = `select n.nspname as schema, c.relname as relation, a.attname 
 
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-function meaningOf({ schema, relation, name }: Commented): string | null {
-  const description = DICTIONARY[schema as keyof typeof DICTIONARY][relation];
-  return (name === null ? description?.comment : description?.columns[name]) ?? null;
+function commentOf({ schema, relation, name }: Commented): string | null {
+  const described = DICTIONARY[schema as keyof typeof DICTIONARY][relation];
+  return (name === null ? described?.comment : meaningOf(described, name)) ?? null;
 }
 
 /** Writes the comments that are missing or differ; none where this user is not the owner. Returns how many. */
 export async function writeComments(connection: Connection): Promise<number> {
   const rows = await connection.query<Commented>(COMMENTED);
   const statements = rows.flatMap((row) => {
-    const meaning = meaningOf(row);
+    const meaning = commentOf(row);
     return meaning === null || meaning === row.comment
       ? []
       : [`comment on ${row.target} is ${literal(meaning)}`];

@@ -21,60 +21,21 @@ const MOST_LISTED = 20;
 /** The key separates kind and id by a space, because kinds contain none. */
 const labelKey = ({ kind, id }: Pick<Label, 'kind' | 'id'>): string => `${kind} ${id}`;
 
-function duplicatesOf(lines: readonly LabelLine[]): BadLine[] {
+/** Lines that occur twice, or whose parent has no label in the file and none among `staying`, the stored ones that remain. */
+export function checkLabels(lines: readonly LabelLine[], staying: readonly Label[]): BadLine[] {
   const first = new Map<string, number>();
-  return lines.flatMap((one) => {
-    const { line } = one;
+  const known = new Set([...staying, ...lines].map(labelKey));
+  return lines.flatMap((one): BadLine[] => {
+    const { line, kind, parentId } = one;
     const key = labelKey(one);
     const before = first.get(key);
-    if (before === undefined) first.set(key, line);
-    return before === undefined
-      ? []
-      : [{ line, problem: `${key} is already on line ${before}; keep one of them` }];
+    first.set(key, before ?? line);
+    if (before !== undefined)
+      return [{ line, problem: `${key} is already on line ${before}; keep one of them` }];
+    if (parentId === null || known.has(labelKey({ kind, id: parentId }))) return [];
+    const problem = `parent_id ${parentId} of ${key} has no label; add a line ${kind},${parentId} with one, or empty the parent_id`;
+    return [{ line, problem }];
   });
-}
-
-/**
- * Follows the parents of a label. Returns the cycle that the label is part of, or null. `ending` collects labels without a
- * cycle, so that each is visited once.
- */
-function cycleOf(
-  { kind, id }: Label,
-  parents: ReadonlyMap<string, string | null>,
-  ending: Set<string>,
-): string[] | null {
-  const parentOf = (one: string) => parents.get(labelKey({ kind, id: one })) ?? null;
-  const way = new Set<string>();
-  for (let at = parentOf(id); at !== null && !ending.has(labelKey({ kind, id: at })); at = parentOf(at)) {
-    if (at === id) return [id, ...way, id];
-    // A cycle further up is named by its own lines.
-    if (way.has(at)) return null;
-    way.add(at);
-  }
-  for (const one of [id, ...way]) ending.add(labelKey({ kind, id: one }));
-  return null;
-}
-
-/**
- * Checks lines against each other and against `staying`, the stored labels that they do not replace: duplicates, missing
- * parents, cycles.
- */
-export function checkLabels(lines: readonly LabelLine[], staying: readonly Label[]): BadLine[] {
-  const parents = new Map([...staying, ...lines].map((one) => [labelKey(one), one.parentId] as const));
-  const ending = new Set<string>();
-  const hierarchy = lines.flatMap((line): BadLine[] => {
-    const { kind, parentId } = line;
-    if (parentId === null) return [];
-    if (!parents.has(labelKey({ kind, id: parentId }))) {
-      const problem = `parent_id ${parentId} of ${labelKey(line)} has no label; add a line ${kind},${parentId} with one, or empty the parent_id`;
-      return [{ line: line.line, problem }];
-    }
-    const cycle = cycleOf(line, parents, ending);
-    if (cycle === null) return [];
-    const problem = `${labelKey(line)} belongs to itself (${cycle.join(' → ')}); empty the parent_id of the topmost`;
-    return [{ line: line.line, problem }];
-  });
-  return [...duplicatesOf(lines), ...hierarchy];
 }
 
 function refuse(bad: readonly BadLine[]): void {
@@ -98,7 +59,7 @@ export async function importLabels(
   { accountId, replace, signal }: ImportOptions,
 ) {
   return await db.transaction(async (tx) => {
-    // Locks the table, because two concurrent imports could each be valid and create a cycle together.
+    // One import at a time, because a parent could be removed while another import refers to it.
     await tx.execute(
       sql`select pg_advisory_xact_lock(hashtextextended(${`safety-sync:labels:${accountId}`}, 0))`,
     );
@@ -108,15 +69,18 @@ export async function importLabels(
       .where(eq(labels.account_id, accountId));
     const named = new Set(lines.map(labelKey));
     const isGone = (one: Label) => replace && kinds.has(one.kind) && !named.has(labelKey(one));
-    const staying = stored.filter((one) => !isGone(one));
-    refuse([...bad, ...checkLabels(lines, staying)]);
-
+    refuse([
+      ...bad,
+      ...checkLabels(
+        lines,
+        stored.filter((one) => !isGone(one)),
+      ),
+    ]);
     const known = new Map(stored.map((one) => [labelKey(one), one]));
-    const isNews = (one: Label) => {
+    const news = lines.filter((one) => {
       const before = known.get(labelKey(one));
       return before?.label !== one.label || before.parentId !== one.parentId;
-    };
-    const news = lines.filter(isNews);
+    });
     if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped: no label was imported');
     await tx.execute(sql`
       insert into ${labels} (account_id, kind, id, label, parent_id)

@@ -16,6 +16,8 @@ interface OpenWarehouseOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export type Warehouse = ReturnType<typeof openWarehouse>;
+
 export function openWarehouse(url: string, { readUrl, warn, signal }: OpenWarehouseOptions = {}) {
   const currentUrl = readUrl ?? (() => url);
   const connection = openConnection({

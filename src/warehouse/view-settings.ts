@@ -8,7 +8,6 @@ import type { Queryable } from '../engine/database/connection.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import { name } from '../engine/database/sql-names.ts';
 import { accountId, instant, safetySchema } from '../engine/streams/columns.ts';
-import { SafetySyncError } from '../shared/errors.ts';
 import { RECORD_KINDS, type RecordUrls } from '../shared/record-urls.ts';
 
 export const reportingSettings = safetySchema.table(
@@ -45,7 +44,7 @@ export async function readReportingTimezones(
 /**
  * Writes only changes. If no zone is set, the stored one stays, because a command without the variable would otherwise
  * shift all days in views. A new account without a zone gets UTC. Returns the accounts with a replaced zone, and that zone.
- * Error: `configuration_invalid` for a zone that PostgreSQL does not know.
+ * Error: `database_error` for a zone that PostgreSQL does not know.
  */
 export async function writeReportingTimezones(
   db: Queryable,
@@ -59,24 +58,10 @@ export async function writeReportingTimezones(
     .map(({ accountId: id, timezone }) => ({ accountId: id, timezone: timezone ?? written.get(id) ?? 'UTC' }))
     .filter(({ accountId: id, timezone }) => written.get(id) !== timezone);
   if (changed.length === 0) return [];
-  // Every PostgreSQL knows UTC; to list the names it reads the files of all zones.
-  const zones = [...new Set(changed.map(({ timezone }) => timezone))].filter((zone) => zone !== 'UTC');
-  const [unknown] =
-    zones.length === 0
-      ? []
-      : await db.execute<{ zone: string }>(
-          sql`select zone from unnest(${toArrayLiteral(zones)}::text[]) as zone
-      where not exists (select from pg_timezone_names where lower(name) = lower(zone)) limit 1`,
-        );
-  if (unknown !== undefined) {
-    throw new SafetySyncError(
-      'configuration_invalid',
-      `REPORTING_TIMEZONE: PostgreSQL knows no time zone ${JSON.stringify(unknown.zone)}`,
-    );
-  }
   await db.execute(sql`insert into ${reportingSettings} as t (account_id, timezone, changed_at)
     select account, zone, now() from unnest(${toArrayLiteral(changed.map(({ accountId: id }) => id))}::text[],
       ${toArrayLiteral(changed.map(({ timezone }) => timezone))}::text[]) as n (account, zone)
+    where now() at time zone zone is not null
     on conflict (account_id) do update set timezone = excluded.timezone, changed_at = excluded.changed_at
     where t.timezone <> excluded.timezone`);
   return changed.flatMap((one) => {

@@ -8,8 +8,6 @@ import type { Check } from '../../src/cli/check/finding.ts';
 import { checkService } from '../../src/cli/check/check-service.ts';
 import { distribute, readCitus } from '../../src/warehouse/citus.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { ACCOUNT, BOOKKEEPING } from '../../src/dictionary/description.ts';
-import { dictionaryOf } from '../../src/dictionary/dictionary.ts';
 import { createSandbox, RecordTable, type Method, type Sandbox } from '../../src/sandbox/index.ts';
 import { accountId, bookkeeping, safetySchema } from '../../src/engine/streams/columns.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
@@ -48,7 +46,7 @@ const workSitesStream: StreamDefinition = {
   descriptions: {
     work_sites: {
       comment: 'Places where work is done (source: work-sites.list).',
-      columns: { ...ACCOUNT, ...meaningsOf(siteFields), ...BOOKKEEPING },
+      columns: meaningsOf(siteFields),
     },
   },
   method: 'work-sites.list',
@@ -165,13 +163,5 @@ describe('a sixth stream', () => {
       await api.close();
       await sandbox.close();
     }
-  });
-
-  test('the dictionary contains a sixth stream with its table and its name', () => {
-    const { safety, safety_sync: control } = dictionaryOf(SIX);
-    expect(safety['work_sites']).toEqual(workSitesStream.descriptions['work_sites']);
-    expect(control['runs']?.columns['stream']).toBe(
-      'Stream: resources, followups, training-employee-status, equipments, completed-trainings, names, users or work-sites.',
-    );
   });
 });

@@ -60,7 +60,7 @@ test('migrate --citus refuses a PostgreSQL without the extension, and creates no
   const database = await createEmptyTestDatabase();
   try {
     await expect(migrateDatabase(database.url, { onCitus: true })).rejects.toMatchObject({
-      code: 'citus_missing',
+      code: 'citus_unfit',
     });
     expect(await ask(database.url, `select from pg_namespace where nspname = 'safety'`)).toHaveLength(0);
   } finally {

@@ -204,7 +204,7 @@ it('a report that cannot be written or mailed is an alert and is retried, until 
   expect(await failed()).toEqual([{ accountId: 'default', code: 'report_unwritable' }]);
   expect(one.lines.find(({ level }) => level === 'error')).toEqual({
     level: 'error',
-    text: `the report: report_unwritable: cannot write ${join(missing, await todaysName('xlsx'))}: its directory does not exist; make it first, or name another one; trying again. Make the directory of REPORT_DIR and let the worker’s user write there.`,
+    text: `the report: report_unwritable: cannot write ${join(missing, await todaysName('xlsx'))} (ENOENT); trying again. Make the directory of REPORT_DIR and let the worker’s user write there.`,
   });
   await mkdir(missing);
   mail.behaviour = 'refuse';

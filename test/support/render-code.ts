@@ -4,8 +4,8 @@ import { ALERT_WORDS } from '../../src/operate/status/problem-words.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { EXIT_CODE_OF, EXIT_CODES } from '../../src/cli/run-results.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
-import { renderSettings } from '../../src/config/render-settings.ts';
-import { variableGroupsOf } from '../../src/config/variables.ts';
+import { listSettings } from '../../src/config/settings-file.ts';
+import { VARIABLES } from '../../src/config/variables.ts';
 import {
   type ErrorKind,
   READ_ERRORS,
@@ -14,7 +14,8 @@ import {
   TRANSPORT_ERRORS,
 } from '../../src/shared/service-errors.ts';
 import { PROGRAM_ERRORS, WAREHOUSE_ERRORS } from '../../src/shared/warehouse-errors.ts';
-import { STREAMS } from '../../src/engine/streams/index.ts';
+import { capital } from '../../src/shared/format.ts';
+import { groupBy } from '../../src/shared/group-by.ts';
 import { FOLDERS } from './folders.ts';
 import { type Generated, markdownTable } from './generated.ts';
 
@@ -30,28 +31,29 @@ const WHAT_HAPPENS: Readonly<Record<Recovery, string>> = {
 
 function renderErrors(kinds: Readonly<Record<string, ErrorKind>>): string {
   return Object.entries(kinds)
-    .flatMap(([name, { recovery, meaning, advice, details }]) => [
+    .flatMap(([name, { recovery, meaning, advice }]) => [
       `### ${code(name)}`,
       meaning,
       `**What happens.** ${WHAT_HAPPENS[recovery]} Exit code ${EXIT_CODE_OF[recovery]}.`,
-      `**What to do.** ${[advice, ...(details === undefined ? [] : [details])].join(' ')}`,
+      `**What to do.** ${advice}`,
     ])
     .join('\n\n');
 }
 
-const groups = Object.entries(variableGroupsOf(STREAMS));
+/** Files of docs/ as links. */
+const linked = (about: string): string => about.replace(/docs\/((\w+)\.md(?:#[\w-]+)?)/g, '[$2]($1)');
 
 const renderVariables = (): string =>
-  groups
-    .flatMap(([title, variables]) => [
-      `### ${title}`,
+  groupBy(listSettings(), ({ group }) => group)
+    .flatMap((settings) => [
+      `### ${capital(settings[0].group)}`,
       markdownTable(
         ['variable', 'default', 'meaning'],
-        Object.entries(variables).map(([name, one]) => [
-          code(name),
-          (one.default ?? '') === '' ? '–' : code(one.default ?? ''),
-          one.about,
-        ]),
+        settings.map(({ name, value, about }) => {
+          const isDefault =
+            VARIABLES[name as keyof typeof VARIABLES]?.safeParse(undefined).data !== undefined;
+          return [code(name), isDefault && value !== '' ? code(value) : '–', linked(about)];
+        }),
       ),
     ])
     .join('\n\n');
@@ -132,7 +134,6 @@ export async function renderCodeDocs(): Promise<Record<string, Generated>> {
       'program errors': renderErrors(PROGRAM_ERRORS),
     },
     'docs/configuration.md': { variables: renderVariables() },
-    '.env.example': renderSettings(),
     'docs/cli.md': await renderCommands(),
     'docs/operations.md': { alerts: renderAlerts() },
     'docs/design.md': { folders: renderFolders() },

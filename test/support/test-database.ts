@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import pRetry from 'p-retry';
 import postgres from 'postgres';
 import { inject, onTestFinished } from 'vitest';
 import { type Connection, openConnection, type TextQueries } from '../../src/engine/database/connection.ts';
-import { retrying } from '../../src/shared/backoff.ts';
-import { SECOND_MS } from '../../src/shared/time.ts';
 import { untilTestEnds } from './lifetime.ts';
 
 const OBJECT_IN_USE = '55006';
@@ -91,10 +90,10 @@ async function create(template: string): Promise<TestDatabase> {
     drop: () =>
       onServer((sql) =>
         // A background worker of Citus can reconnect between the end of all sessions and the drop.
-        retrying(() => sql`drop database if exists ${sql(name)} with (force)`.execute(), {
-          mostAttempts: 3,
-          delays: { firstMs: 50, mostMs: SECOND_MS },
-          isFinal: (error) => (error as { readonly code?: unknown }).code !== OBJECT_IN_USE,
+        pRetry(() => sql`drop database if exists ${sql(name)} with (force)`.execute(), {
+          retries: 2,
+          minTimeout: 50,
+          shouldRetry: ({ error }) => (error as { readonly code?: unknown }).code === OBJECT_IN_USE,
         }),
       ),
   };

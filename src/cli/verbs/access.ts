@@ -1,5 +1,5 @@
-import { grantAccess, revokeAccess } from '../../warehouse/change-access.ts';
-import { type ReaderAccess, readAccess } from '../../warehouse/read-access.ts';
+import { grantAccess, readAccess, type ReaderAccess, revokeAccess } from '../../warehouse/change-access.ts';
+
 import { usageError } from '../../shared/errors.ts';
 import { EXIT } from '../run-results.ts';
 import { renderRows } from '../table.ts';
@@ -59,7 +59,7 @@ const grant: Verb<CommonOptions> = {
         );
       }
       const change = { role, accounts, configured: app.accountIds };
-      const { accounts: now } = await grantAccess(app.connection, change);
+      const { accounts: now } = await grantAccess(app.warehouse, change);
       const said = `${role} reads ${now.join(', ')} and nothing else, through every table and view of schema safety.`;
       return { json: { role, accounts: now }, lines: () => [said] };
     }),
@@ -71,8 +71,8 @@ const revoke: Verb<CommonOptions> = {
   takes: TAKES_ROLE,
   options: [['--account <name...>', 'an account that it may not read any more'], JSON_OPTION],
   run: async (context, { json, account: accounts = [] }, [role = '']) =>
-    await runWithApp(context, { json }, async ({ connection }) => {
-      const { accounts: left } = await revokeAccess(connection, { role, accounts });
+    await runWithApp(context, { json }, async ({ warehouse }) => {
+      const { accounts: left } = await revokeAccess(warehouse, { role, accounts });
       const said =
         left.length === 0
           ? `${role} reads nothing of schema safety any more.`

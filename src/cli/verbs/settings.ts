@@ -1,4 +1,4 @@
-import { listSettings, renderSettings } from '../../config/render-settings.ts';
+import { listSettings, readSettingsFile } from '../../config/settings-file.ts';
 import { EXIT } from '../run-results.ts';
 import { type CommonOptions, JSON_OPTION, type Verb } from '../verb.ts';
 
@@ -7,7 +7,7 @@ export const settings: Verb<CommonOptions> = {
   about: 'print every environment variable with its default and meaning, as a file .env to start from',
   options: [JSON_OPTION],
   run: ({ terminal }, { json }) => {
-    terminal.printFile(json ? JSON.stringify({ settings: listSettings() }) : renderSettings().trimEnd());
+    terminal.printFile(json ? JSON.stringify({ settings: listSettings() }) : readSettingsFile().trimEnd());
     return Promise.resolve(EXIT.ok);
   },
 };

@@ -1,6 +1,5 @@
 /** Every completion of a training, also repeated and old ones, where the service lists them (observed: completedtrainings.v2.list). */
 import { primaryKey } from 'drizzle-orm/pg-core';
-import { ACCOUNT, BOOKKEEPING } from '../../dictionary/description.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import { accountId, bookkeeping, safetySchema } from './columns.ts';
 import { as, dropped, field, meaningsOf, tableColumns } from './fields.ts';
@@ -39,7 +38,7 @@ export const completedTrainingsStream: StreamDefinition = {
     training_records: {
       comment:
         'Every completion of a training, one row each: also those that were repeated since, and of trainings that are not required (source: completedtrainings.v2.list, where the service has it). Signatures and files are not stored.',
-      columns: { ...ACCOUNT, ...meaningsOf(recordColumns), ...BOOKKEEPING },
+      columns: meaningsOf(recordColumns),
     },
   },
   method: METHOD,

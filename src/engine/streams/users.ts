@@ -4,7 +4,6 @@
  */
 import { primaryKey } from 'drizzle-orm/pg-core';
 import { DAY_MS } from '../../shared/time.ts';
-import { ACCOUNT, BOOKKEEPING } from '../../dictionary/description.ts';
 import { accountId, bookkeeping, safetySchema } from './columns.ts';
 import { as, column, field, meaningsOf, tableColumns } from './fields.ts';
 import { addColumns, fieldReader } from './read-fields.ts';
@@ -86,7 +85,7 @@ export const usersStream: StreamDefinition = {
     users: {
       comment:
         'People (source: users.list, or users.info for an id that it lacks). Those whom no list has any more keep their name.',
-      columns: { ...ACCOUNT, ...meaningsOf(userColumns), ...BOOKKEEPING },
+      columns: meaningsOf(userColumns),
     },
   },
   method: 'users.list',

@@ -25,9 +25,8 @@ export const ATTEMPT_MS = 10 * SECOND_MS;
 /** Describes the failure without the address: the address is a secret, and network errors repeat it. */
 export function channelProblem(error: unknown): string {
   if (error instanceof NotAccepted) return error.message;
-  const { code, proxy } = error as { readonly code?: unknown; readonly proxy?: unknown };
-  const through = typeof proxy === 'string' ? ` through the proxy ${proxy}` : '';
-  return `it cannot be reached${through}${typeof code === 'string' ? ` (${code})` : ''}`;
+  const { code } = error as { readonly code?: unknown };
+  return `it cannot be reached${typeof code === 'string' ? ` (${code})` : ''}`;
 }
 
 /**

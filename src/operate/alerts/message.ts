@@ -2,7 +2,7 @@
 import type { AlertRow } from './outbox.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { formatMoment } from '../../pages/words.ts';
-import type { TokenSource } from '../../shared/token-source.ts';
+import type { TokenSource } from '../../shared/errors.ts';
 import { capital, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import { SECOND_MS, toMs } from '../../shared/time.ts';

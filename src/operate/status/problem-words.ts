@@ -5,10 +5,9 @@
  */
 import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
 import { streamWords } from '../../engine/streams/index.ts';
-import { adviceOf } from '../../shared/errors.ts';
+import { adviceOf, type TokenSource } from '../../shared/errors.ts';
 import { capital } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
-import type { TokenSource } from '../../shared/token-source.ts';
 import type { StreamStatus } from './facts.ts';
 import type { Problem, ProblemKind } from './problem.ts';
 

@@ -1,6 +1,6 @@
 /** One entry of the list of problems (problems.ts). */
 import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
-import type { TokenSource } from '../../shared/token-source.ts';
+import type { TokenSource } from '../../shared/errors.ts';
 
 /** Problems that are sent as alerts, and others that are only shown. */
 export type ProblemKind =

@@ -5,7 +5,7 @@
  */
 import { streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { ERROR_KINDS, type ErrorCode } from '../../shared/errors.ts';
+import { ERROR_KINDS, type ErrorCode, type TokenSource } from '../../shared/errors.ts';
 import {
   capital,
   formatAge,
@@ -15,7 +15,6 @@ import {
   roughly,
 } from '../../shared/format.ts';
 import { SECOND_MS } from '../../shared/time.ts';
-import type { TokenSource } from '../../shared/token-source.ts';
 import {
   type AlertsStatus,
   budgetOf,

@@ -49,7 +49,6 @@ describe('a labels file', () => {
         '"form","3","E\nE"',
         'form,1.2E+15,F',
         'field_office,4,,uk',
-        'form,5,G\0',
       ].join('\n'),
     );
     expect(bad.map(({ line, problem }) => `${line} ${problem}`)).toEqual([
@@ -57,7 +56,6 @@ describe('a labels file', () => {
       '3 has no id; write the id that the label is for, or remove the line',
       '4 has 6 cells where the first line has 4; put a text with a delimiter in quotes',
       '7 id 1.2E+15 is a number that a spreadsheet has rounded; format the column as text and write the whole id',
-      '9 holds a NUL character; remove it',
     ]);
   });
 
@@ -69,16 +67,6 @@ describe('a labels file', () => {
     expect(() => readLabelsFile(Buffer.from('kind,id,label\nform,1,Größe\n', 'latin1'))).toThrow(
       'the labels file is not UTF-8',
     );
-  });
-
-  test('a written labels file is read back unchanged', () => {
-    const odd = {
-      kind: 'client',
-      id: '=1;2,"3"',
-      label: 'He said:\n"fine"; yes, – Größe',
-      parentId: 'p',
-    } as const;
-    expect(read(renderLabelsFile([odd])).lines).toEqual([{ line: 2, ...odd }]);
   });
 });
 
@@ -93,22 +81,6 @@ describe('a cell that a spreadsheet would take for a formula', () => {
       hostile.map((id) => [id, id, id]),
     );
   });
-
-  test('a cell that resembles a formula but was written without a quote is read unchanged', () => {
-    expect(read('kind,id,label\nform,-5,+1 level\n').lines).toMatchObject([{ id: '-5', label: '+1 level' }]);
-  });
-});
-
-test('an id above 600 bytes and a label above 500 characters are refused with their line', () => {
-  const [id, label] = ['x'.repeat(600), 'y'.repeat(500)];
-  const text = `kind,id,label,parent_id\nform,${id},${label},\nform,${id}x,A,\nform,1,A,${id}x\nform,2,${label}y,\n`;
-  const { lines, bad } = read(text);
-  expect(lines.map(({ line }) => line)).toEqual([2]);
-  expect(bad.map(({ line, problem }) => `${line} ${problem}`)).toEqual([
-    '3 has an id or parent_id of more than 600 bytes, which no record can have; correct it',
-    '4 has an id or parent_id of more than 600 bytes, which no record can have; correct it',
-    '5 form 2 has a label of more than 500 characters; shorten it',
-  ]);
 });
 
 describe('labels beside each other', () => {
@@ -123,24 +95,10 @@ describe('labels beside each other', () => {
     ]);
   });
 
-  test('a hierarchy of any depth is checked, because each label is visited once', () => {
-    const lines = Array.from({ length: 15_000 }, (_, at) => `form,${at},A,${at === 0 ? '' : at - 1}\n`);
-    expect(problemsOf(lines.join(''))).toEqual([]);
-  });
-
   test('the parent of a label has the kind of the label, in the file or stored before', () => {
     const stored = { kind: 'field_office', id: 'eu', label: 'Europe', parentId: null } as const;
     expect(problemsOf('field_office,1,A,eu\nfield_office,2,B,1\nclient,3,C,eu\n', [stored])).toEqual([
       '4 parent_id eu of client 3 has no label; add a line client,eu with one, or empty the parent_id',
-    ]);
-  });
-
-  test('a label that belongs to itself through any path is refused', () => {
-    const stored = { kind: 'client', id: 'c', label: 'C', parentId: 'a' } as const;
-    expect(problemsOf('client,a,A,b\nclient,b,B,c\nclient,d,D,a\nclient,e,E,e\n', [stored])).toEqual([
-      '2 client a belongs to itself (a → b → c → a); empty the parent_id of the topmost',
-      '3 client b belongs to itself (b → c → a → b); empty the parent_id of the topmost',
-      '5 client e belongs to itself (e → e); empty the parent_id of the topmost',
     ]);
   });
 });
