@@ -2,6 +2,7 @@
  * Renames, removes or moves an account, under the locks of all its streams. A rename or removal is recorded first, because it
  * may be killed at any point: then no run of the account begins until the same change has finished.
  */
+import type { PgTable } from 'drizzle-orm/pg-core';
 import {
   type AccountChange,
   assertUnchanged,
@@ -15,7 +16,9 @@ import { moveSource, type Source } from '../engine/control-tables/sources.ts';
 import { streamLockKey } from '../engine/control-tables/stream-session.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import { type Connection, openConnection, type TextQueries } from '../engine/database/connection.ts';
-import { streamShape } from '../engine/database/table-shape.ts';
+import { streamShape, type TableShape, tableShape } from '../engine/database/table-shape.ts';
+import { equipmentCompletions } from '../engine/history/completions.ts';
+import { equipment } from '../engine/streams/equipments.ts';
 import { STREAM_NAMES, STREAMS } from '../engine/streams/index.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { HAS_ACCOUNT } from './access.ts';
@@ -29,11 +32,17 @@ interface AccountTable {
   readonly key: string;
 }
 
+/** Tables with a foreign key to a parent that no stream fills. */
+const DERIVED: readonly { readonly of: PgTable; readonly table: TableShape }[] = [
+  { of: equipment, table: tableShape(equipmentCompletions) },
+];
 /** Parents only, with the columns that hold the key of a record. */
 const FAMILIES = STREAMS.map(streamShape).map(({ parent, children }) => ({
   name: `safety.${parent.name}`,
   key: parent.key[0],
-  children: children.map((child) => ({ name: `safety.${child.name}`, key: child.key[0] })),
+  children: [...children, ...DERIVED.filter(({ of }) => of === parent.table).map(({ table }) => table)].map(
+    (child) => ({ name: `safety.${child.name}`, key: child.key[0] }),
+  ),
 }));
 const CHILDREN = FAMILIES.flatMap(({ children }) => children.map(({ name }) => name));
 

@@ -42,6 +42,8 @@ async function fill(worker: TestWorker): Promise<void> {
   await worker.query(`insert into safety.training_completion_states (account_id, user_id, training_id, valid_from, valid_to)
     select account_id, user_id, training_id, _valid_from - n * interval '1 hour', _valid_from - (n - 1) * interval '1 hour'
     from safety.training_completions, generate_series(1, 20) n`);
+  await worker.query(`insert into safety.equipment_completions (account_id, equipment_id, schedule_id, completed_at)
+    select account_id, equipment_id, schedule_id, last_completed_at from safety.equipment_schedules where last_completed_at is not null`);
   await worker.query(`insert into safety_sync.forgotten (account_id, pseudonym, person, words, key_id)
     values ('north', 'a', 'a', null, 'k')`);
   await worker.query(`insert into safety.reporting_settings (account_id, timezone, changed_at)

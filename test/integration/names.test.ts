@@ -255,3 +255,23 @@ test('a list of types that fails is replaced by the types stored last; with none
   requested(worker);
   expect(await worker.run('equipments')).toMatchObject({ outcome: 'skipped', requests: 0 });
 });
+
+test('after a move the lists of the new address count, however few of the stored names and types they have', async () => {
+  const worker = await open({ settings: { equipmentTypes: [] } });
+  const { store } = worker.sandbox;
+  for (const stream of ['names', 'equipments']) expectSucceeded(await worker.run(stream));
+  const { equipmenttypes } = store.lists;
+  for (const [id, type] of [...equipmenttypes]) {
+    equipmenttypes.delete(id);
+    equipmenttypes.put({ ...type, id: `new ${id}` });
+  }
+  for (const [, one] of [...store.equipment])
+    store.equipment.put({ ...one, equipmentType_id: `new ${one.equipmentType_id}` });
+  await worker.query(`insert into safety_sync.sources (account_id, address, moved_at) values ('default', 'new', now())
+    on conflict (account_id) do update set moved_at = excluded.moved_at`);
+  await worker.query('update safety_sync.stream_state set last_success_at = null');
+  await later(worker, '1 day');
+  for (const stream of ['names', 'equipments']) expectSucceeded(await worker.run(stream));
+  expect(await count(worker, 'safety.equipment where _deleted_at is null')).toBe(store.equipment.size);
+  expect(await count(worker, 'safety.equipment_types')).toBe(equipmenttypes.size);
+});

@@ -84,7 +84,9 @@ test('status and log say until when requests wait, and no request is sent before
   await worker.untilStderr(/waiting for the request limit until/);
   expect(fixture.sandbox.requests).toHaveLength(1);
   const { stdout } = await fixture.run(['status']);
-  expect(stdout).toMatch(/Waiting for the request limit until 20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ\./);
+  expect(stdout).toMatch(
+    /Nothing is requested: waiting for the request limit until 20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ\./,
+  );
   const [row] = await readRows();
   expect(row?.seconds).toBeGreaterThanOrEqual(60);
   expect(row?.seconds).toBeLessThanOrEqual(66);

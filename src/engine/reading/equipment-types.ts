@@ -17,20 +17,23 @@ const METHOD = 'equipmenttypes.list';
 export async function findTypes({
   settings,
   service,
+  state,
   warehouse,
-}: Pick<ReadRequest, 'settings' | 'service' | 'warehouse'>): Promise<
+}: Pick<ReadRequest, 'settings' | 'service' | 'state' | 'warehouse'>): Promise<
   (TypesToRead & { result?: undefined }) | { readonly types: null; readonly result: MethodResult | null }
 > {
   const none = new Set<string>();
   if (settings.equipmentTypes.length > 0)
     return { types: [...new Set(settings.equipmentTypes)], unlisted: none, note: null };
-  const state = (await warehouse.readOptionalMethods()).get(METHOD);
-  if (isLeftAlone(state)) return { types: null, result: null };
+  const known = (await warehouse.readOptionalMethods()).get(METHOD);
+  if (isLeftAlone(known)) return { types: null, result: null };
   const { records, result, failure } = await readOptionalList(service, METHOD);
   if (isNotOffered(result.code)) return { types: null, result };
   const { named, withRows } = await warehouse.readTypes();
   const listed = new Set((records ?? []).map((one) => recordName(one, 'id')));
-  const isLost = listed.size === 0 || 2 * named.filter((id) => listed.has(id)).length < named.length;
+  // The stored types of an account that was moved are those of its old address.
+  const isShort = !state.isMoved && 2 * named.filter((id) => listed.has(id)).length < named.length;
+  const isLost = listed.size === 0 || isShort;
   if (!isLost) {
     const unlisted = withRows.filter((id) => !listed.has(id));
     return { types: [...listed, ...unlisted], unlisted: new Set(unlisted), note: null };

@@ -142,9 +142,14 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   return { kind: 'read', covered: await coveredKinds(read, complete, state), failure };
 }
 
-/** The kinds whose lists have at least half of their stored names; the names of others stay. */
-async function coveredKinds({ warehouse }: ReadRequest, complete: readonly string[], { live }: NamesState) {
+/** The kinds whose lists have at least half of their stored names; the names of others stay, unless the account was moved. */
+async function coveredKinds(
+  { warehouse, state }: ReadRequest,
+  complete: readonly string[],
+  { live }: NamesState,
+) {
   const only = (values: readonly string[]) => ({ partitions: null, only: { column: 'kind', values } });
+  if (state.isMoved) return only(complete);
   const vanished = [...(await warehouse.findVanished(only(complete)))].map(kindOfKey);
   return only(
     complete.filter((kind) => 2 * vanished.filter((one) => one === kind).length <= (live.get(kind) ?? 0)),

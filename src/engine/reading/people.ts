@@ -116,14 +116,14 @@ async function* readSinglePeople(read: ReadRequest, info: MethodState | undefine
 }
 
 export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
-  const { warehouse, service, kind, force } = read;
+  const { warehouse, service, state, kind, force } = read;
   const methods = await warehouse.readOptionalMethods();
   const { listed, hasNew } = await warehouse.readKnownPeople();
   const notes: string[] = [];
   let code = methods.get('users.list')?.code ?? null;
   if (kind !== 'sync' || force === true || isListDue(methods.get('users.list'), hasNew)) {
     const { result, records: people, failure } = await readOptionalList(service, 'users.list');
-    const isShort = people !== null && (people.length === 0 || people.length * 2 < listed);
+    const isShort = people !== null && !state.isMoved && (people.length === 0 || people.length * 2 < listed);
     if (isShort && listed > 0)
       notes.push(`users.list has ${people.length} people, of ${listed} before: nobody is marked deleted`);
     const isWhole = people !== null && !isShort;

@@ -205,7 +205,7 @@ export function accountProblems(state: AccountFacts): Problem[] {
   for (const detail of differences)
     found.push(problem({ kind: 'differs', level: 'warning', accountId, detail }));
   if (blockedUntilMs !== null) {
-    const detail = `Waiting for the request limit until ${formatTime(blockedUntilMs)}.`;
+    const detail = `Nothing is requested: waiting for the request limit until ${formatTime(blockedUntilMs)}.`;
     found.push(problem({ kind: 'request_limit', level: 'note', accountId, detail }));
   }
   return found;
