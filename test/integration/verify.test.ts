@@ -63,6 +63,7 @@ test('a record of each stream that equals the source is verified with one reques
     ['equipments', 'equipment', 'id'],
     ['training-employee-status', 'training_employee_status', 'user_id'],
     ['users', 'users', 'id'],
+    ['names', 'names', '_key'],
   ] as const;
   for (const [stream] of streams) await sync(stream);
   const before = await rowVersions(worker);

@@ -110,9 +110,12 @@ async function compareFields(
   const fields: FieldComparison[] = [];
   for (const [position, table] of [parent, ...children].entries()) {
     const isParent = table === parent;
-    const columns = isParent ? receivedColumns(shape) : table.columns;
+    const { columns: all, key: ownKey } = table;
+    const received = receivedColumns(shape).map(({ name }) => name);
+    // A key that the program makes is none of the received columns.
+    const columns = isParent ? all.filter(({ name }) => [...ownKey, ...received].includes(name)) : all;
     const scope = { rows: made.rows[position] ?? [], columns, accountId, key };
-    const shown = isParent ? columns : columns.filter(({ name }) => !table.key.includes(name));
+    const shown = columns.filter(({ name }) => (isParent ? received.includes(name) : !ownKey.includes(name)));
     for (const row of await db.execute<RowComparison>(compareRows(table, scope)))
       fields.push(...toFields(shown, row, isParent ? null : rowName(table, row)));
   }
