@@ -2,7 +2,6 @@
  * Renames, removes or moves an account, under the locks of all its streams. A rename or removal is recorded first, because it
  * may be killed at any point: then no run of the account begins until the same change has finished.
  */
-import type { PgTable } from 'drizzle-orm/pg-core';
 import {
   type AccountChange,
   assertUnchanged,
@@ -16,9 +15,7 @@ import { moveSource, type Source } from '../engine/control-tables/sources.ts';
 import { streamLockKey } from '../engine/control-tables/stream-session.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import { type Connection, openConnection, type TextQueries } from '../engine/database/connection.ts';
-import { streamShape, type TableShape, tableShape } from '../engine/database/table-shape.ts';
-import { equipmentCompletions } from '../engine/history/completions.ts';
-import { equipment } from '../engine/streams/equipments.ts';
+import { streamShape } from '../engine/database/table-shape.ts';
 import { STREAM_NAMES, STREAMS } from '../engine/streams/index.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { HAS_ACCOUNT } from './access.ts';
@@ -33,16 +30,17 @@ interface AccountTable {
 }
 
 /** Tables with a foreign key to a parent that no stream fills. */
-const DERIVED: readonly { readonly of: PgTable; readonly table: TableShape }[] = [
-  { of: equipment, table: tableShape(equipmentCompletions) },
-];
+const DERIVED: Readonly<Record<string, readonly { readonly name: string; readonly key: string }[]>> = {
+  equipment: [{ name: 'safety.equipment_completions', key: 'equipment_id' }],
+};
 /** Parents only, with the columns that hold the key of a record. */
 const FAMILIES = STREAMS.map(streamShape).map(({ parent, children }) => ({
   name: `safety.${parent.name}`,
   key: parent.key[0],
-  children: [...children, ...DERIVED.filter(({ of }) => of === parent.table).map(({ table }) => table)].map(
-    (child) => ({ name: `safety.${child.name}`, key: child.key[0] }),
-  ),
+  children: [
+    ...children.map((child) => ({ name: `safety.${child.name}`, key: child.key[0] })),
+    ...(DERIVED[parent.name] ?? []),
+  ],
 }));
 const CHILDREN = FAMILIES.flatMap(({ children }) => children.map(({ name }) => name));
 
