@@ -176,7 +176,7 @@ test('lists that the service does not offer are remembered for a week, and are n
   });
   const { accounts } = await readAccounts(worker.connection, ['default']);
   const facts = accounts.get('default')?.find(({ stream }) => stream === 'names');
-  expect(facts).toMatchObject({ isOffered: false, failingWith: undefined });
+  expect(facts).toMatchObject({ isOffered: false, failingWith: null });
 });
 
 test('a list that fails leaves its names, the others are stored, and it is read again an hour later', async () => {
