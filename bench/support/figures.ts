@@ -59,29 +59,25 @@ export function medianOf(figures: readonly [Figure, ...Figure[]]): Figure {
 const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
 const short = (value: number, digits: number): string => value.toFixed(digits);
 
-const COLUMNS: readonly (readonly [title: string, cell: (figure: Figure) => string])[] = [
-  ['figure', (one) => one.figure],
-  ['records', (one) => whole(one.records)],
-  ['rows', (one) => whole(one.rows)],
-  ['s', (one) => short(one.seconds, 2)],
-  ['run s', (one) => short(one.runSeconds, 2)],
-  ['rows/s', (one) => whole(one.rowsPerSecond)],
-  ['floor', (one) => (one.floorRowsPerSecond === null ? '–' : whole(one.floorRowsPerSecond))],
-  ['ratio', (one) => (one.ratio === null ? '–' : short(one.ratio, 2))],
-  ['requests', (one) => whole(one.requests)],
-  ['MB read', (one) => short(one.megabytesRead, 1)],
-  ['CPU s', (one) => short(one.cpuSeconds, 1)],
-  ['service', (one) => (one.serviceCpuSeconds === null ? '–' : short(one.serviceCpuSeconds, 1))],
-  ['database', (one) => (one.databaseCpuSeconds === null ? '–' : short(one.databaseCpuSeconds, 1))],
-  ['peak MB', (one) => whole(one.peakMegabytes)],
-  ['WAL MB', (one) => short(one.walMegabytes, 1)],
-  ['written', (one) => whole(one.rowsWritten)],
-];
+const COLUMNS: Readonly<Record<string, (figure: Figure) => string>> = {
+  figure: (one) => one.figure,
+  records: (one) => whole(one.records),
+  rows: (one) => whole(one.rows),
+  s: (one) => short(one.seconds, 2),
+  'run s': (one) => short(one.runSeconds, 2),
+  'rows/s': (one) => whole(one.rowsPerSecond),
+  floor: (one) => (one.floorRowsPerSecond === null ? '–' : whole(one.floorRowsPerSecond)),
+  ratio: (one) => (one.ratio === null ? '–' : short(one.ratio, 2)),
+  requests: (one) => whole(one.requests),
+  'MB read': (one) => short(one.megabytesRead, 1),
+  'CPU s': (one) => short(one.cpuSeconds, 1),
+  service: (one) => (one.serviceCpuSeconds === null ? '–' : short(one.serviceCpuSeconds, 1)),
+  database: (one) => (one.databaseCpuSeconds === null ? '–' : short(one.databaseCpuSeconds, 1)),
+  'peak MB': (one) => whole(one.peakMegabytes),
+  'WAL MB': (one) => short(one.walMegabytes, 1),
+  written: (one) => whole(one.rowsWritten),
+};
 
 export function renderFigures(figures: readonly Figure[]): string {
-  return renderRows(
-    figures,
-    COLUMNS.map(([title, cellOf], index) => ({ title, align: index === 0 ? 'left' : 'right', cellOf })),
-    { colors: pc.createColors(false) },
-  );
+  return renderRows(figures, COLUMNS, { colors: pc.createColors(false) });
 }

@@ -56,13 +56,9 @@ export function judge(measured: readonly StreamFigure[]): Promised[] {
 
 /** A table, and the verdict in its last line. */
 export function renderPromises(promised: readonly Promised[]): string {
-  const table = renderRows(
+  const table = renderRows<Promised>(
     promised,
-    [
-      { title: 'promise', cellOf: ({ name }) => name },
-      { title: 'measured', align: 'right', cellOf: ({ measured }) => measured },
-      { title: 'promised', align: 'right', cellOf: ({ promise }) => promise },
-    ],
+    { promise: ({ name }) => name, measured: ({ measured }) => measured, promised: ({ promise }) => promise },
     { colors: pc.createColors(false) },
   );
   const broken = promised.filter(({ isKept }) => !isKept);

@@ -9,7 +9,7 @@ import { type CommandContext, toCommand, type Verb } from './verb.ts';
 /** By the groups of the help text. A run loads its own verb alone: the others would take another tenth of its memory. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Verb>>>>> = {
   'First day:': {
-    demo: async () => (await import('./demo/demo.ts')).demo,
+    demo: async () => (await import('./verbs/demo.ts')).demo,
     check: async () => (await import('./check/check.ts')).check,
     sync: async () => (await import('./verbs/sync.ts')).sync,
     start: async () => (await import('./verbs/start.ts')).start,
@@ -25,7 +25,6 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Verb
     backfill: async () => (await import('./verbs/backfill.ts')).backfill,
   },
   'People:': {
-    privacy: async () => (await import('./verbs/privacy.ts')).privacy,
     forget: async () => (await import('./verbs/forget.ts')).forget,
     access: async () => (await import('./verbs/access.ts')).access,
   },
@@ -69,7 +68,6 @@ export async function buildProgram(
     )
     // Commander requires this for verbs that have verbs of their own, such as `labels import`.
     .enablePositionalOptions()
-    .helpCommand(false)
     .exitOverride();
   for (const [group, verbs] of Object.entries(GROUPS)) {
     program.commandsGroup(group);
@@ -87,29 +85,22 @@ function framesOf({ cause }: SafetySyncError): string {
   return frames.filter((line) => /^ {4}at /.test(line)).join('\n');
 }
 
-function printError(error: SafetySyncError, { terminal }: CommandContext): void {
-  terminal.note(`${terminal.noteColors.red(error.code)}: ${error.message}`);
-  terminal.note(error.advice);
-  if (error.code === 'internal_error') terminal.note(framesOf(error));
-}
-
-/** With `--json` stdout is one JSON object, also if the verb failed before its result. */
-function printJsonError(error: SafetySyncError, { terminal }: CommandContext): void {
-  const { code, message, advice, requestId } = error;
-  terminal.print(JSON.stringify({ error: { code, message, advice, request_id: requestId ?? null } }));
-}
-
-/** `help VERB…` as `VERB… --help`, because Commander's own `help` ignores further words and unknown verbs. */
-function withoutHelpVerb(argv: readonly string[]): readonly string[] {
-  const [first, verb = '', ...words] = argv;
-  if (first !== 'help') return argv;
-  if (verb === '') return ['--help'];
-  return Object.hasOwn(VERBS, verb) ? [verb, ...words, '--help'] : [verb, ...words];
+/** On stderr, unless Commander has printed it; with `--json` stdout is one JSON object, also if the verb failed before its result. */
+function printError(
+  error: SafetySyncError,
+  { terminal }: CommandContext,
+  { isJson, isPrinted = false }: { isJson: boolean; isPrinted?: boolean },
+): number {
+  const { code, message, advice, requestId, recovery } = error;
+  if (!isPrinted) terminal.note(`${terminal.noteColors.red(code)}: ${message}\n${advice}`);
+  if (code === 'internal_error') terminal.note(framesOf(error));
+  if (isJson)
+    terminal.print(JSON.stringify({ error: { code, message, advice, request_id: requestId ?? null } }));
+  return EXIT_CODE_OF[recovery];
 }
 
 /** Runs the command line; returns the exit code. */
-export async function runProgram(given: readonly string[], context: CommandContext): Promise<number> {
-  const argv = withoutHelpVerb(given);
+export async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
   let code: number = EXIT.ok;
   const program = await buildProgram(context, (verbCode) => (code = verbCode), argv);
   const isJson = argv.includes('--json');
@@ -118,20 +109,15 @@ export async function runProgram(given: readonly string[], context: CommandConte
     return code;
   } catch (caught) {
     if (caught instanceof CommanderError) {
-      // Commander has printed it on stderr.
       if (caught.exitCode === 0) return EXIT.ok;
-      const message = caught.message.replace(/^error: /, '');
-      if (isJson) printJsonError(usageError(message), context);
-      return EXIT.usage;
+      const error = usageError(caught.message.replace(/^error: /, ''));
+      return printError(error, context, { isJson, isPrinted: true });
     }
-    const error =
-      context.signal.aborted && isCancelled(caught)
-        ? new SafetySyncError('interrupted', 'a statement was cancelled because a stop was requested', {
-            cause: caught,
-          })
-        : toKnownError(caught);
-    printError(error, context);
-    if (isJson) printJsonError(error, context);
-    return EXIT_CODE_OF[error.recovery];
+    const isStopped = context.signal.aborted && isCancelled(caught);
+    const interrupted = 'a statement was cancelled because a stop was requested';
+    const error = isStopped
+      ? new SafetySyncError('interrupted', interrupted, { cause: caught })
+      : toKnownError(caught);
+    return printError(error, context, { isJson });
   }
 }

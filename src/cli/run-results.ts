@@ -1,46 +1,33 @@
 /** Output and exit code of the results of runs. */
 import type { RunStatus } from '../engine/control-tables/control-tables.ts';
-import type { ErrorCode } from '../shared/errors.ts';
 import type { Recovery } from '../shared/service-errors.ts';
 import type { RunResult } from '../engine/sync/run.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
 import { groupBy } from '../shared/group-by.ts';
 import { toJsonResult } from '../operate/worker/run-log.ts';
-import { accountColumn, type ColumnOf, countColumn, renderRows } from './table.ts';
+import { accountColumn, type Columns, renderRows } from './table.ts';
 import { type Colors, type Terminal } from './terminal.ts';
 
-/** Elements of JSON name their account if there are several; for one account the field is absent. */
-export function accountFields(isMany: boolean, accountId: string): { readonly account_id?: string } {
-  return isMany ? { account_id: accountId } : {};
-}
-
-/** The result of a run, with its account if there are several. */
+/** The result of a run, with its account. */
 export interface AccountResult {
-  readonly account_id?: string;
+  readonly account_id: string;
   readonly result: RunResult;
 }
-
-/** The name of an account's stream in a sentence. */
-export const streamLabel = (accountId: string | undefined, stream: string): string =>
-  accountId === undefined ? stream : `${accountId} ${stream}`;
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const;
 
 /** For the help text and docs/cli.md. */
 export const EXIT_CODES: readonly (readonly [codes: string, meaning: string])[] = [
   [
-    String(EXIT.ok),
-    'every requested stream succeeded or had no work; verify: the record is equal or was repaired; status, alerts: no problem was found',
+    '0',
+    'every requested stream succeeded or had no work; verify: equal or repaired; status, alerts: all is well',
   ],
   [
-    String(EXIT.failed),
-    'a stream failed, the others still ran; or the warehouse cannot be used; verify: the record differs; access: a role sees more than granted; status, alerts: a problem was found',
+    '1',
+    'a stream failed, the others still ran; verify: different; access, status, alerts: there is a problem',
   ],
-  [
-    String(EXIT.usage),
-    'bad usage or configuration, or a newer version has migrated the warehouse: nothing was tried',
-  ],
-  [String(EXIT.refused), 'the service refused the credentials'],
+  ['2', 'bad usage or configuration, or a newer version has migrated the warehouse: nothing was tried'],
+  ['3', 'the service refused the credentials'],
   ['129, 130, 143', 'a second SIGHUP, SIGINT or SIGTERM ended the process at once'],
 ];
 
@@ -65,72 +52,50 @@ const STATUS_COLORS = { succeeded: 'green', skipped: 'yellow', failed: 'red', ru
 export const statusText = (status: RunStatus, colors: Colors): string =>
   colors[STATUS_COLORS[status]](status);
 
-const changeColumn = (title: keyof RunResult['counts'], spare?: number): ColumnOf<AccountResult> =>
-  countColumn(title, ({ result }) => (result.outcome === 'skipped' ? null : result.counts[title]), spare);
+const COUNTS = ['read', 'inserted', 'updated', 'unchanged', 'deleted', 'rejected'] as const;
 
 export function renderResults(
   all: readonly AccountResult[],
   terminal: Pick<Terminal, 'colors' | 'width'>,
 ): string {
-  return renderRows(
-    all,
-    [
-      accountColumn(all.some((one) => one.account_id !== undefined)),
-      { title: 'stream', cellOf: ({ result }) => result.stream },
-      { title: 'outcome', cellOf: ({ result }) => statusText(result.outcome, terminal.colors) },
-      changeColumn('read', 1),
-      changeColumn('inserted'),
-      changeColumn('updated'),
-      changeColumn('unchanged', 3),
-      changeColumn('deleted'),
-      changeColumn('rejected', 4),
-      countColumn('requests', ({ result }) => result.requests, 2),
-      { title: 'time', align: 'right', cellOf: ({ result }) => formatDuration(result.durationMs) },
-    ],
-    terminal,
-  );
-}
-
-/** A failed run: of this command, or of an earlier one by its row in `runs`. */
-interface Failure {
-  /** With its account where there are several. */
-  readonly stream: string;
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly advice: string;
-  readonly requestId?: string | null | undefined;
-}
-
-/** Each advice is printed once, above its streams, and so is a message. */
-export function renderFailures(failures: readonly Failure[], colors: Colors): string[] {
-  const heading = ({ code, advice }: Failure): string => `${colors.red(code)}: ${advice}`;
-  const text = ({ message, requestId }: Failure): string =>
-    requestId == null ? message : `${message} [request ${requestId}]`;
-  return groupBy(failures, heading).flatMap((same) => [
-    heading(same[0]),
-    ...groupBy(same, text).map(
-      (equal) => `  ${equal.map(({ stream }) => colors.bold(stream)).join(', ')}: ${text(equal[0])}`,
+  const columns: Columns<AccountResult> = {
+    ...accountColumn(all),
+    stream: ({ result }) => result.stream,
+    outcome: ({ result }) => statusText(result.outcome, terminal.colors),
+    ...Object.fromEntries(
+      COUNTS.map((name) => [
+        name,
+        ({ result }: AccountResult) => (result.outcome === 'skipped' ? null : result.counts[name]),
+      ]),
     ),
-  ]);
+    requests: ({ result }) => result.requests,
+    time: ({ result }) => formatDuration(result.durationMs),
+  };
+  return renderRows(all, columns, terminal, ['rejected', 'unchanged', 'requests', 'read']);
 }
 
-/** Reasons, errors and their next steps, below the table. */
+/** Reasons, errors and their next steps, below the table. An advice is printed once, above its streams. */
 export function renderRemarks(all: readonly AccountResult[], colors: Colors): string[] {
-  const notes: string[] = [];
-  const failures: Failure[] = [];
-  for (const { account_id: accountId, result } of all) {
-    const stream = streamLabel(accountId, result.stream);
-    const note = (text: string) => notes.push(`${colors.bold(stream)}: ${text}`);
-    if (result.outcome === 'succeeded' && result.note !== null) note(result.note);
-    if (result.outcome === 'skipped') note(result.reason);
-    if (result.outcome === 'failed') {
-      const { code, message, advice, requestId } = result.error;
-      failures.push({ stream, code, message, advice, requestId });
-    }
+  const isMany = new Set(all.map((one) => one.account_id)).size > 1;
+  const line = ({ account_id: account, result }: AccountResult, text: string): string =>
+    `${colors.bold(isMany ? `${account} ${result.stream}` : result.stream)}: ${text}`;
+  const notes = all.flatMap((one) => {
+    const { result } = one;
     const { rejected } = result.counts;
-    if (rejected > 0) note(`${formatCount(rejected)} rejected; see: safety-sync data-issues`);
-  }
-  return [...notes, ...renderFailures(failures, colors)];
+    return [
+      ...(result.outcome === 'succeeded' && result.note !== null ? [line(one, result.note)] : []),
+      ...(result.outcome === 'skipped' ? [line(one, result.reason)] : []),
+      ...(rejected > 0 ? [line(one, `${formatCount(rejected)} rejected; see: safety-sync data-issues`)] : []),
+    ];
+  });
+  const failures = all.flatMap((one) => {
+    if (one.result.outcome !== 'failed') return [];
+    const { code, message, advice, requestId } = one.result.error;
+    const text = requestId === undefined ? message : `${message} [request ${requestId}]`;
+    return [{ heading: `${colors.red(code)}: ${advice}`, text: `  ${line(one, text)}` }];
+  });
+  const grouped = groupBy(failures, ({ heading }) => heading);
+  return [...notes, ...grouped.flatMap((alike) => [alike[0].heading, ...alike.map(({ text }) => text)])];
 }
 
 /** Lines of an answer, after an empty line. */
@@ -141,7 +106,7 @@ export const afterBlank = (lines: readonly string[]): readonly string[] =>
 export function outputOf(all: readonly AccountResult[], terminal: Terminal, more: readonly string[] = []) {
   return {
     json: { runs: all.map(({ result, ...account }) => ({ ...account, ...toJsonResult(result) })) },
-    lines: () => [
+    lines: [
       renderResults(all, terminal),
       ...afterBlank(renderRemarks(all, terminal.colors)),
       ...afterBlank(more),

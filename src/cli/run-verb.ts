@@ -1,29 +1,32 @@
 /** Runs the streams of every account for a verb: logs each run when it ends, and prints a summary at the end. */
 import pLimit from 'p-limit';
-import type { Account, App } from '../app.ts';
+import type { Account } from '../app.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 import { type SyncRequest, syncStreams } from '../engine/sync/sync-streams.ts';
 import { buildRunEvents, logResult } from '../operate/worker/run-log.ts';
 import { createProgress } from './progress.ts';
-import { accountFields, type AccountResult, outputOf } from './run-results.ts';
-import { type CommonOptions, type CommandContext, isAtTerminal, runWithApp } from './verb.ts';
+import { type AccountResult, outputOf } from './run-results.ts';
+import { type AppContext, type CommonOptions, type CommandContext, runWithApp } from './verb.ts';
 
 /** At once, because each of their runs has a database session. */
 const MOST_ACCOUNTS = 5;
 
 interface RunAccountsRequest extends Omit<SyncRequest, 'streams' | 'trigger' | 'onResult'> {
   readonly streamsOf: (account: Account) => readonly StreamName[];
-  /** The output goes to a terminal and contains every result. */
-  readonly isAtTerminal: boolean;
 }
 
 /**
  * Runs several accounts in parallel, and returns the results in the order of the accounts. A
  * failure of one account does not affect the others.
  */
-export async function runAccounts(app: App, request: RunAccountsRequest): Promise<AccountResult[]> {
-  const { streamsOf, isAtTerminal, ...settings } = request;
+export async function runAccounts(
+  { app, terminal }: Pick<AppContext, 'app' | 'terminal'>,
+  { json }: CommonOptions,
+  { streamsOf, ...settings }: RunAccountsRequest,
+): Promise<AccountResult[]> {
   const { kind } = settings;
+  /** Log and result go to a terminal, where one person reads both. */
+  const isAtTerminal = terminal.isInteractive && app.config.log.format === 'pretty' && json !== true;
   // A backfill alone uses all the concurrency that its service allows, and the progress bar.
   const limit = pLimit(kind === 'backfill' ? 1 : MOST_ACCOUNTS);
   const runAccount = async (account: Account): Promise<AccountResult[]> => {
@@ -37,21 +40,20 @@ export async function runAccounts(app: App, request: RunAccountsRequest): Promis
         streams: streamsOf(account),
         trigger: 'manual',
         onResult: (result) => {
-          progress?.stop(result.stream);
+          progress?.erase();
           // At a terminal the output contains the reason of a skip, so the log omits it.
           logResult(account, result, { kind, isKnown: isAtTerminal && result.outcome === 'skipped' });
         },
       });
-      const own = accountFields(app.accounts.length > 1, account.id);
-      return results.map((result) => ({ ...own, result }));
+      return results.map((result) => ({ account_id: account.id, result }));
     } finally {
-      progress?.stop();
+      progress?.erase();
     }
   };
   return (await Promise.all(app.accounts.map((account) => limit(runAccount, account)))).flat();
 }
 
-interface RunVerbRequest extends Omit<RunAccountsRequest, 'streamsOf' | 'isAtTerminal'> {
+interface RunVerbRequest extends Omit<RunAccountsRequest, 'streamsOf'> {
   readonly streams: readonly StreamName[];
   /** Lines below the table, about the findings. */
   readonly describe?: (all: readonly AccountResult[]) => readonly string[];
@@ -62,16 +64,9 @@ export async function runVerb(
   options: CommonOptions,
   { streams, describe = () => [], ...request }: RunVerbRequest,
 ): Promise<number> {
-  return await runWithApp(
-    context,
-    { ...options, needsService: true, migrates: true, stores: true },
-    async (app) => {
-      const all = await runAccounts(app, {
-        ...request,
-        streamsOf: () => streams,
-        isAtTerminal: isAtTerminal(context, app, options),
-      });
-      return outputOf(all, context.terminal, describe(all));
-    },
-  );
+  const needs = { needsService: true, migrates: true, stores: true };
+  return await runWithApp(context, { ...options, ...needs }, async (app) => {
+    const all = await runAccounts({ ...context, app }, options, { ...request, streamsOf: () => streams });
+    return outputOf(all, context.terminal, describe(all));
+  });
 }

@@ -1,93 +1,67 @@
-/** Aligned tables. Each column has a function that returns its cell of a row. */
-import { stripVTControlCharacters } from 'node:util';
+/** Aligned tables. */
 import { formatCount } from '../shared/format.ts';
 import { widthOf } from '../shared/wrap-lines.ts';
+import { stripVTControlCharacters } from 'node:util';
 import { type Terminal, toEscape, toPrintable } from './terminal.ts';
 
-export interface ColumnOf<Row> {
-  readonly title: string;
-  readonly align?: 'left' | 'right';
-  /** The column may be omitted if a line is too short for the table; the one with the highest number is omitted first. */
-  readonly spare?: number | undefined;
-  /** Its cells are cut if a line is still too short after other columns were omitted. */
-  readonly isCut?: true;
-  /** false: left out, with its cells. */
-  readonly isShown?: boolean;
-  readonly cellOf: (row: Row) => string;
-}
+/** Numbers are counts; null is a dash. */
+type Cell = string | number | null;
+/** By title: returns the cell of a row. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>;
 
-/** The account of a row, where there are several. */
-export const accountColumn = (isMany: boolean): ColumnOf<{ readonly account_id?: string | undefined }> => ({
-  title: 'account',
-  isShown: isMany,
-  cellOf: (row) => row.account_id ?? '',
-});
-
-export const countColumn = <Row>(
-  title: string,
-  countOf: (row: Row) => number | null,
-  spare?: number,
-): ColumnOf<Row> => ({
-  title,
-  align: 'right',
-  spare,
-  cellOf: (row) => {
-    const count = countOf(row);
-    return count === null ? '–' : formatCount(count);
-  },
-});
-
-/** Minimum characters of a cut cell. */
-const SHORTEST_CUT = 15;
+/** The account of each row, where there are several. */
+export const accountColumn = (
+  rows: readonly { readonly account_id: string }[],
+): Columns<{ readonly account_id: string }> =>
+  new Set(rows.map((row) => row.account_id)).size > 1 ? { account: (row) => row.account_id } : {};
 
 /** A cell is on one line, because a text with line breaks could look like other rows. */
-const toCell = (text: string): string => toPrintable(text).replace(/[\t\n]/g, toEscape);
+const toText = (cell: Cell): string =>
+  cell === null
+    ? '–'
+    : typeof cell === 'number'
+      ? formatCount(cell)
+      : toPrintable(cell).replace(/[\t\n]/g, toEscape);
 
 const GAP = '  ';
+/** The last column may be cut to so many characters. */
+const SHORTEST_CUT = 15;
 
-/** A cut cell loses its colours. */
-const cutTo = (room: number, cell: string): string =>
-  widthOf(cell) <= room ? cell : `${stripVTControlCharacters(cell).slice(0, room - 1)}…`;
+/** A cut line loses its colours. */
+const cutTo = (width: number, line: string): string =>
+  widthOf(line) <= width ? line : `${stripVTControlCharacters(line).slice(0, width - 1)}…`;
 
-/** An aligned table without lines. Columns for which a line is too short are omitted, the one with the highest `spare` first. */
+/** Where a line is too short for the table, the columns `spare` are left out one after the other; then lines are cut. */
 export function renderRows<Row>(
   rows: readonly Row[],
-  columns: readonly ColumnOf<Row>[],
+  columns: Columns<Row>,
   { colors, width = Infinity }: Pick<Terminal, 'colors'> & { readonly width?: number | undefined },
+  spare: readonly string[] = [],
 ): string {
-  const all = columns.flatMap(({ title, align, spare = -1, isCut, isShown = true, cellOf }) => {
-    const cells = [colors.dim(title), ...rows.map((row) => toCell(cellOf(row)))];
-    const widest = Math.max(...cells.map(widthOf));
-    const least = isCut ? Math.min(widest, SHORTEST_CUT) : widest;
-    return isShown ? [{ title, align, spare, isCut, cells, least, width: widest }] : [];
+  let shown = Object.entries(columns).map(([title, cellOf]) => {
+    const cells = rows.map(cellOf);
+    const texts = [colors.dim(title), ...cells.map(toText)];
+    const isRight = cells.some((cell) => typeof cell === 'number');
+    return { title, texts, isRight, size: Math.max(...texts.map(widthOf)) };
   });
-  let kept = all;
-  const spares = all.filter(({ spare }) => spare >= 0).sort((one, other) => other.spare - one.spare);
-  const room = () => kept.reduce((left, { least }) => left - least - GAP.length, width + GAP.length);
-  while (room() < 0 && spares.length > 0) {
-    const omitted = spares.shift();
-    kept = kept.filter((column) => column !== omitted);
-  }
-  let spareRoom = Math.max(0, room());
-  const names = all.filter((column) => !kept.includes(column)).map(({ title }) => title);
-  let shares = kept.filter(({ isCut }) => isCut).length;
-  kept = kept.map((column) => {
-    if (!column.isCut) return column;
-    const more = Math.min(column.width - column.least, Math.floor(spareRoom / shares));
-    spareRoom -= more;
-    shares -= 1;
-    return { ...column, width: column.least + more };
+  const least = () =>
+    shown.reduce((sum, { size }, at) => {
+      const isLast = at === shown.length - 1;
+      return sum + (isLast ? Math.min(size, SHORTEST_CUT) : size + GAP.length);
+    }, 0);
+  const leftOut = spare.filter((title) => {
+    if (least() <= width) return false;
+    shown = shown.filter((column) => column.title !== title);
+    return true;
   });
-  const lines = ['', ...rows].map((_, line) =>
-    kept
-      .map(({ cells, align, width: most }) => {
-        const cell = cutTo(most, cells[line] ?? '');
-        const blanks = ' '.repeat(most - widthOf(cell));
-        return align === 'right' ? blanks + cell : cell + blanks;
-      })
-      .join(GAP)
-      .trimEnd(),
-  );
-  if (names.length > 0) lines.push(colors.dim(`(no room for: ${names.join(', ')})`));
+  const lines = ['', ...rows].map((_, line) => {
+    const cells = shown.map(({ texts, isRight, size }) => {
+      const text = texts[line] ?? '';
+      const blanks = ' '.repeat(size - widthOf(text));
+      return isRight ? blanks + text : text + blanks;
+    });
+    return cutTo(width, cells.join(GAP).trimEnd());
+  });
+  if (leftOut.length > 0) lines.push(colors.dim(`(no room for: ${leftOut.join(', ')})`));
   return lines.join('\n');
 }

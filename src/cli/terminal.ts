@@ -2,6 +2,7 @@
 import { createInterface } from 'node:readline';
 import pc from 'picocolors';
 import type { Environment } from '../config/read-variables.ts';
+import { usageError } from '../shared/errors.ts';
 import { wrapLines } from '../shared/wrap-lines.ts';
 
 export type Colors = ReturnType<typeof pc.createColors>;
@@ -89,4 +90,18 @@ export function withIsoTimes<Row extends object>(row: Row): Row {
     return [name, Number.isNaN(ms) ? value : new Date(ms).toISOString()];
   });
   return Object.fromEntries(entries) as Row;
+}
+
+/** Throws `usage_invalid` unless the change is confirmed by the name that is typed, or by --yes. */
+export async function confirm(
+  { ask }: Terminal,
+  { yes }: { readonly yes?: true },
+  name: string,
+  command: string,
+): Promise<void> {
+  if (yes === true) return;
+  if (ask === undefined)
+    throw usageError('off a terminal this needs --yes', `If it is meant: ${command} --yes`);
+  const typed = await ask(`Type ${name} to go on: `);
+  if (typed.trim() !== name) throw usageError(`that was not ${name}: nothing was changed`);
 }

@@ -3,12 +3,11 @@
  * from the declarations.
  */
 import { Command } from 'commander';
-import { type Account, type App, buildLogger, createApp } from '../app.ts';
+import { type Account, type App, createApp } from '../app.ts';
 import { type Config, loadConfig } from '../config/load-config.ts';
 import type { Environment } from '../config/read-variables.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { nameSome } from '../shared/format.ts';
-import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS, sleep, untilAborted } from '../shared/time.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { settleProtection } from '../engine/sync/forget.ts';
@@ -29,23 +28,22 @@ export interface Verb<Options = never> {
   readonly about: string;
   /** Takes names of streams. */
   readonly hasStreams?: true;
-  /** Its other arguments; one with a question mark may be left out. */
-  readonly takes?: readonly (readonly [name: string, about: string])[];
-  /** Takes --account; a text describes its meaning for this verb. */
-  readonly hasAccounts?: true | string;
+  /** Its other arguments, as in `<id>`, `[id]`. */
+  readonly takes?: readonly (readonly [argument: string, about: string])[];
   readonly options?: readonly (readonly [flags: string, about: string, fallback?: string])[];
+  readonly common?: readonly (keyof typeof COMMON)[];
   /** Verbs behind its name, as in `labels import`. */
   readonly verbs?: readonly Verb[];
-  /** Returns the exit code. */
-  run(context: CommandContext, options: Options, names: readonly string[]): Promise<number>;
+  /** Returns the exit code. Default: the verb needs one of its verbs. */
+  readonly run?: (context: CommandContext, options: Options, names: readonly string[]) => Promise<number>;
 }
 
 /** The printed output of a verb, and its exit code. */
-export interface Output {
+interface Output {
   /** With --json. */
   readonly json: unknown;
   /** Without. */
-  readonly lines: () => readonly string[];
+  readonly lines: readonly string[];
   /** Default: 0. */
   readonly code?: number;
 }
@@ -56,7 +54,7 @@ export function printOutput(
   options: CommonOptions,
   { json, lines, code = EXIT.ok }: Output,
 ): number {
-  terminal.print(options.json ? JSON.stringify(json) : lines().join('\n'));
+  terminal.print(options.json ? JSON.stringify(json) : lines.join('\n'));
   return code;
 }
 
@@ -69,42 +67,51 @@ export interface CommonOptions {
   readonly json?: true | undefined;
 }
 
-export const LIFT_PRIVACY_OPTION = [
-  '--lift-privacy',
-  'accept settings that protect less than those recorded in the warehouse, and record them',
-] as const;
+/** Options that several verbs have. */
+const COMMON = {
+  json: ['--json', 'as JSON on stdout'],
+  accounts: [
+    '--account <name>',
+    'only this account; can be given several times (default: all that are configured)',
+  ],
+  /** For a verb about one account: `onlyAccountOf`. */
+  account: ['--account <name>', 'the account; needed if several are configured'],
+  liftPrivacy: [
+    '--lift-privacy',
+    'accept settings that protect less than those recorded in the warehouse, and record them',
+  ],
+  yes: ['--yes', 'do it without a question; needed off a terminal'],
+} as const;
 
-export const JSON_OPTION = ['--json', 'as JSON on stdout'] as const;
-/** Meanings of --account: for a verb about all accounts, and for a verb about one (`onlyAccountOf`). */
-const ALL_ACCOUNTS = 'only this account; can be given several times (default: all that are configured)';
-export const ONE_ACCOUNT = 'the account; needed if several are configured';
+const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
-export function toCommand(root: Verb, context: CommandContext, exit: (code: number) => void): Command {
-  /** `name`: with the verbs before it. */
-  const build = (verb: Verb, name: string): Command => {
-    const command = new Command(verb.name)
-      .description(verb.about)
-      .exitOverride()
-      // Arguments after the name of a verb belong to that verb, also if the verb before it has an option with that name.
-      .enablePositionalOptions()
-      .showHelpAfterError(`(see safety-sync ${name} --help)`);
-    for (const one of verb.verbs ?? []) command.addCommand(build(one, `${name} ${one.name}`));
-    if (verb.hasAccounts !== undefined) {
-      command.option(
-        '--account <name>',
-        verb.hasAccounts === true ? ALL_ACCOUNTS : verb.hasAccounts,
-        (account: string, before: readonly string[] | undefined) => [...(before ?? []), account],
-      );
-    }
-    if (verb.hasStreams) command.argument('[stream...]', STREAM_NAMES.join(', '));
-    for (const [taken, about] of verb.takes ?? [])
-      command.argument(taken.endsWith('?') ? `[${taken.slice(0, -1)}]` : `<${taken}>`, about);
-    for (const [flags, about, fallback] of verb.options ?? []) command.option(flags, about, fallback);
-    return command.action(async () =>
-      exit(await verb.run(context, command.opts<Record<string, unknown>>() as never, command.args)),
-    );
-  };
-  return build(root, root.name);
+/** `before`: the verbs before its name. */
+export function toCommand(
+  verb: Verb,
+  context: CommandContext,
+  exit: (code: number) => void,
+  before = 'safety-sync',
+): Command {
+  const command = new Command(verb.name)
+    .description(verb.about)
+    .exitOverride()
+    // Arguments after the name of a verb belong to that verb, also if the verb before it has an option with that name.
+    .enablePositionalOptions()
+    .showHelpAfterError(`(see ${before} ${verb.name} --help)`);
+  for (const one of verb.verbs ?? [])
+    command.addCommand(toCommand(one, context, exit, `${before} ${verb.name}`));
+  if (verb.hasStreams) command.argument('[stream...]', STREAM_NAMES.join(', '));
+  for (const [taken, about] of verb.takes ?? []) command.argument(taken, about);
+  for (const [flags, about, fallback] of verb.options ?? []) command.option(flags, about, fallback);
+  for (const name of verb.common ?? []) {
+    const [flags, about] = COMMON[name];
+    if (flags === '--account <name>') command.option(flags, about, collect);
+    else command.option(flags, about);
+  }
+  const { run } = verb;
+  if (run !== undefined)
+    command.action(async () => exit(await run(context, command.opts<never>(), command.args)));
+  return command;
 }
 
 interface WithAppOptions extends CommonOptions {
@@ -117,8 +124,6 @@ interface WithAppOptions extends CommonOptions {
   readonly migrates?: boolean | 'by_itself';
   /** It stores what the service sends: its settings must protect as much as the recorded ones. */
   readonly stores?: boolean;
-  /** Called with the configuration before files and connections are opened. */
-  readonly begin?: (config: Config, log: Logger) => void;
 }
 
 export function configOf({ env, terminal }: CommandContext, options: WithAppOptions): Config {
@@ -128,13 +133,6 @@ export function configOf({ env, terminal }: CommandContext, options: WithAppOpti
     accounts: options.account ?? [],
   });
 }
-
-/** Errors: `privacy_less`. */
-export const settlePrivacy = (app: App, { liftPrivacy }: CommonOptions): Promise<void> =>
-  settleProtection(
-    app.accounts.map((account) => account.runContext(buildRunEvents(account))),
-    liftPrivacy === true,
-  );
 
 /** Work that does not end within this time after a signal is abandoned, so that a stop takes less than ten seconds. */
 const GIVE_UP_MS = 7 * SECOND_MS;
@@ -148,6 +146,25 @@ async function endedBy<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return await Promise.race([work, givenUp]);
 }
 
+/** Prepares the warehouse, then works. */
+async function prepareAndWork(
+  app: App,
+  { migrates = false, stores, liftPrivacy }: WithAppOptions,
+  work: (app: App) => Promise<Output | number>,
+): Promise<Output | number> {
+  if (migrates === 'by_itself') return await work(app);
+  if (migrates || app.isEmbedded) {
+    const { applied } = await (migrates ? app.migrate() : app.warehouse.migrate());
+    if (applied > 0) app.log.info({ applied }, 'the warehouse was migrated');
+  } else await app.warehouse.assertMigrated();
+  if (stores) {
+    const contexts = app.accounts.map((account) => account.runContext(buildRunEvents(account)));
+    // Errors: `privacy_less`.
+    await settleProtection(contexts, liftPrivacy === true);
+  }
+  return await work(app);
+}
+
 /**
  * Loads the configuration, opens the warehouse, runs the verb, prints its output, closes everything. A signal ends it within
  * seconds. `work` returns an exit code if it has printed its output itself.
@@ -159,26 +176,11 @@ export async function runWithApp(
 ): Promise<number> {
   const { terminal, signal, env } = context;
   const config = configOf(context, options);
-  options.begin?.(config, buildLogger(config));
   const stopTracing = await startTracing(env);
-  const app = await createApp({
-    config,
-    signal,
-    say: (line) => terminal.note(terminal.noteColors.dim(line)),
-  });
-  async function prepareAndWork(): Promise<Output | number> {
-    if (options.migrates === 'by_itself') return await work(app);
-    if (options.migrates || app.isEmbedded) {
-      const { applied } = await (options.migrates ? app.migrate() : app.warehouse.migrate());
-      if (applied > 0) app.log.info({ applied }, 'the warehouse was migrated');
-    } else {
-      await app.warehouse.assertMigrated();
-    }
-    if (options.stores) await settlePrivacy(app, options);
-    return await work(app);
-  }
+  const say = (line: string): void => terminal.note(terminal.noteColors.dim(line));
+  const app = await createApp({ config, signal, say });
   try {
-    const output = await endedBy(signal, prepareAndWork());
+    const output = await endedBy(signal, prepareAndWork(app, options, work));
     return typeof output === 'number' ? output : printOutput(context, options, output);
   } finally {
     // Together, because each waits for seconds when its server does not respond.
@@ -187,7 +189,7 @@ export async function runWithApp(
 }
 
 /** The context of a verb that uses the warehouse. */
-interface AppContext extends CommandContext {
+export interface AppContext extends CommandContext {
   readonly app: App;
 }
 
@@ -196,7 +198,7 @@ export const withApp =
   <Options extends CommonOptions>(
     work: (context: AppContext, options: Options, names: readonly string[]) => Promise<Output | number>,
     needs: Omit<WithAppOptions, keyof CommonOptions> = {},
-  ): Verb<Options>['run'] =>
+  ): NonNullable<Verb<Options>['run']> =>
   (context, options, names) =>
     runWithApp(context, { ...options, ...needs }, (app) => work({ ...context, app }, options, names));
 
@@ -209,17 +211,4 @@ export function onlyAccountOf({ accounts, accountIds }: App, what: string): Acco
   throw usageError(
     `${what} is of one account, there are ${accounts.length}: choose one with --account (${nameSome(accountIds, NAMED_ACCOUNTS)})`,
   );
-}
-
-/** The options --account of a command, for the command that continues it. */
-export const accountFlags = ({ account = [] }: CommonOptions): string =>
-  account.map((name) => ` --account ${name}`).join('');
-
-/** True if log and result go to a terminal, where one person reads both. */
-export function isAtTerminal(
-  { terminal }: CommandContext,
-  { config }: App,
-  { json }: CommonOptions,
-): boolean {
-  return terminal.isInteractive && config.log.format === 'pretty' && json !== true;
 }

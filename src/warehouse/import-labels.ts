@@ -14,8 +14,6 @@ interface ImportOptions {
   readonly signal: AbortSignal;
 }
 
-export type ImportOutcome = Awaited<ReturnType<typeof importLabels>>;
-
 const MOST_LISTED = 20;
 
 /** The key separates kind and id by a space, because kinds contain none. */

@@ -16,7 +16,7 @@ const READ = `select not has_schema_privilege(r.oid, s.oid, 'usage') or exists (
     and c.relkind in ('r', 'p', 'v') and not has_table_privilege(r.oid, c.oid, 'select')) as lacks
   from pg_namespace s join pg_roles r on r.rolname = '${READER_ROLE}' where s.nspname = 'safety'`;
 
-export async function readReaderRole(connection: Connection): Promise<ReaderRole> {
+async function readReaderRole(connection: Connection): Promise<ReaderRole> {
   const [role] = await connection.query<{ lacks: boolean }>(READ);
   return { exists: role !== undefined, isLacking: role?.lacks === true };
 }

@@ -146,6 +146,8 @@ describe('a sixth stream', () => {
       const { signal } = new AbortController();
       await checkService({
         rowsOf: () => undefined,
+        states: new Map(),
+        remember: () => Promise.resolve(),
         api,
         equipmentTypes: [],
         signal,

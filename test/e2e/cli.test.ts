@@ -43,21 +43,12 @@ inProof(() => {
 });
 
 describe('usage', () => {
-  it.each(VERBS)('%s --help shows the usage of the verb', async (verb) => {
-    const { code, stdout, stderr } = await fixture.run([verb, '--help']);
-    expect(stdout).toMatch(new RegExp(`^Usage: safety-sync ${verb} \\[options\\]`));
-    expect(stdout).toContain('-h, --help');
-    expect(stderr).toBe('');
-    expect(code).toBe(0);
-  });
-
-  it('help VERB shows the help of a verb or of its subcommand, and reports an unknown verb', async () => {
-    const shown = await fixture.run(['help', 'labels', 'import']);
-    expect(shown).toEqual(await fixture.run(['labels', 'import', '--help']));
-    expect(shown.stdout).toMatch(/^Usage: safety-sync labels import /);
-    const { code, stderr } = await fixture.run(['help', 'synk']);
-    expect(stderr).toContain("unknown command 'synk'");
-    expect(code).toBe(2);
+  it('--help of each verb shows its usage on stdout alone', async () => {
+    for (const verb of VERBS) {
+      const { code, stdout, stderr } = await fixture.run([verb, '--help']);
+      expect(stdout).toMatch(new RegExp(`^Usage: safety-sync ${verb} \\[options\\]`));
+      expect([code, stderr]).toEqual([0, '']);
+    }
   });
 
   it('--help lists every verb, the exit codes and the demo, and --version prints the version', async () => {
@@ -83,12 +74,6 @@ describe('usage', () => {
       why: 'an unknown stream for runs',
       args: ['runs', '--stream', 'people'],
       says: 'no stream is named people',
-    },
-    { why: 'a limit that is no number', args: ['runs', '--limit', 'ten'], says: '--limit: expected a whole' },
-    {
-      why: 'a rate without its window',
-      args: ['sandbox', '--rate-limit', '5'],
-      says: 'such as 80/60, got 5',
     },
     {
       why: 'a range for a stream without a time filter',
@@ -153,18 +138,6 @@ describe('a sync', () => {
     expect(code).toBe(0);
   });
 
-  it('sync succeeds without a request while the training list is cached, and --force sends one', async () => {
-    const lazy = await fixture.run(['sync', 'training-employee-status']);
-    expect(lazy.stdout).toContain(
-      'training-employee-status: the service calculates the training list at most every 15 minutes',
-    );
-    expect(lazy.code).toBe(0);
-    expect(fixture.sandbox.requests).toEqual([]);
-    const forced = await fixture.run(['sync', 'training-employee-status', '--force']);
-    expect(forced.stdout).toContain('training-employee-status: the training list has not changed');
-    expect(forced.code).toBe(0);
-  });
-
   it('if a stream fails, the exit code is 1 and the other streams are synced', async () => {
     const isResources = (entry: { method: string }) => entry.method === 'resources.list';
     fixture.sandbox.faults.next(isResources, { kind: 'error', error: 'parameter_unexpected' });
@@ -194,18 +167,6 @@ describe('a sync', () => {
       'resources.list',
     ]);
   });
-
-  it('a service that breaks every connection gives exit code 1 after all retries', async () => {
-    const isResources = (entry: { method: string }) => entry.method === 'resources.list';
-    fixture.sandbox.faults.next(isResources, { kind: 'reset' }, 3);
-    const env = { RETRY_ATTEMPTS: '2' };
-    const { code, stdout, stderr } = await fixture.run(['sync', 'resources', '--json'], env);
-    expect(JSON.parse(stdout)).toMatchObject({
-      runs: [{ outcome: 'failed', error_code: 'network_error', requests: 3, retries: 2 }],
-    });
-    expect(parseLog(stderr).filter(({ msg }) => String(msg).endsWith('; retrying'))).toHaveLength(2);
-    expect(code).toBe(1);
-  });
 });
 
 describe('a filled warehouse', () => {
@@ -222,9 +183,9 @@ describe('a filled warehouse', () => {
       runs: { run_id: number; stream: string; error_code: string | null }[];
     };
     expect(runs.map(({ stream, error_code: error }) => [stream, error])).toEqual([
-      ['resources', 'network_error'],
       ['resources', 'token_invalid'],
       ['resources', 'parameter_unexpected'],
+      ['resources', null],
     ]);
     expect(code).toBe(0);
     const table = await fixture.run(['runs', '--limit', '2']);

@@ -133,7 +133,6 @@ async function useAll(env: Readonly<Record<string, string>>): Promise<void> {
     ['fifth', 'report', '--out', 'report.html'],
     ['fifth', 'runs', '--json'],
     ['fifth', 'status'],
-    ['fifth', 'privacy'],
     ['fifth', 'check'],
   ] as const) {
     putCanaries(round);

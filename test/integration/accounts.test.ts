@@ -83,9 +83,8 @@ describe('accounts rename', () => {
     expect(before.length).toBeGreaterThan(2000);
     const renamed = await run(['accounts', 'rename', 'north', 'south', '--yes'], 'north');
     expect(renamed.stderr).toContain('To be renamed to south: account north, ');
-    expect(renamed.stdout).toBe(
-      'Everything that was stored of account north is that of account south now.\n' +
-        'Before the next run name it south in the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE): as north it would be read anew.\n',
+    expect(renamed.stdout).toMatch(
+      /^Everything that was stored of account north is that of account south now\. /,
     );
     expect(await readRows('south')).toEqual(before);
     expect(await readRows('north')).toEqual([]);
@@ -258,10 +257,9 @@ anyTest('accounts, check and status report an account that is stored but not con
   });
   const finding = 'the warehouse holds account north, which is not configured';
   const todo =
-    'If another worker has it, nothing is to be done. Else give what is stored its present name: safety-sync accounts rename north NEW; or remove it: safety-sync accounts remove north';
+    'Unless another worker has it: safety-sync accounts rename north NEW, or safety-sync accounts remove north';
   expect((await run(['accounts'])).stdout).toContain(`\n${finding}\n${todo}\n`);
   expect((await run(['check'])).stdout).toContain(`skip  accounts: ${finding}\n       ${todo}\n`);
-  expect((await run(['status'])).stdout).toContain(`The${finding.slice(3)}. ${todo}\n`);
-  for (const verb of ['accounts', 'check', 'status'])
+  for (const verb of ['accounts', 'check'])
     expect((await run([verb], 'north')).stdout).not.toContain('not configured');
 });

@@ -360,12 +360,12 @@ describe('safety-sync alerts and status', () => {
   };
 
   it('alerts lists each open problem with its channel and whether it was sent', async () => {
-    expect((await run('alerts')).stdout).toContain('No alert is open.');
+    expect((await run('alerts')).stdout).toContain('No alert is recorded.');
     const one = await start();
     await fail();
     await one.look();
     expect((await run('alerts')).stdout).toMatch(
-      /^since +what +by +state\n\S+ \S+ +documents fail \(server_error\) +webhook +sent\n$/,
+      /^since +what +by +state\n\S+ \S+ +documents fail \(server_error\) +webhook +sent\n/,
     );
     expect(JSON.parse((await run('alerts', {}, '--json')).stdout)).toMatchObject({
       alerts: [
@@ -393,21 +393,19 @@ describe('safety-sync alerts and status', () => {
     await fail();
     const failing = await both();
     expect(failing.code).toBe(1);
-    expect(failing.alerts).toMatch(
-      /^– +documents fail \(server_error\) +– +not sent: no channel is configured/m,
-    );
+    expect(failing.alerts).toMatch(/^Documents fail .*server_error/m);
     expect((await both({ SYNC_CRON_RESOURCES: 'off' })).code).toBe(1);
     await succeed();
     await setEquipment(`now() - interval '61 min'`);
     const stale = await both();
     expect(stale.code).toBe(1);
-    expect(stale.alerts).toContain('equipment is stale');
+    expect(stale.alerts).toContain('Equipment is stale');
     expect((await both({ SYNC_CRON_EQUIPMENTS: 'off' })).code).toBe(0);
     expect((await both({ FRESHNESS_BUDGET_MINUTES: '70' })).code).toBe(0);
     await setEquipment('null');
     const never = await both();
     expect(never.code).toBe(1);
-    expect(never.alerts).toContain('not every stream is synced');
+    expect(never.alerts).toContain('has never been synced');
   });
 
   it('alerts and status report a missing worker if no run has followed a tick of the schedule', async () => {

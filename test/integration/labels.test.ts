@@ -100,7 +100,7 @@ describe('the template', () => {
   test('after a template is filled in and imported, every id has a label', async () => {
     const { stdout } = await run('template', '--out', fileOf('template.csv'));
     const rows = await template();
-    expect(stdout).toContain(`${rows.length} ids without a name are in ${fileOf('template.csv')}`);
+    expect(stdout).toContain(`${rows.length} ids without a name in ${fileOf('template.csv')}`);
     const seen = rows.map((row) => Number(row['seen']));
     expect(seen).toEqual(seen.toSorted((one, other) => other - one));
     expect(Object.keys(rows[0] ?? {})).toEqual(['kind', 'id', 'label', 'parent_id', 'seen']);
@@ -167,15 +167,6 @@ describe('the import', () => {
     expect(stderr).toContain('  - line 4: form 1203 is already on line 2');
     expect(stderr).toContain('  - line 5: parent_id nl of field_office 412 has no label');
     expect(await stored()).toEqual(before);
-  });
-
-  test('an import reports labels for ids that no record has, except for ids that are parents', async () => {
-    const { stdout } = await importText(`${FILE}form;12O1;Letter for a zero;\n`);
-    expect(stdout).toContain('1 label for ids that no record has (form 12O1)');
-    const json = JSON.parse((await importText(FILE, '--json')).stdout) as unknown;
-    expect(json).toEqual({
-      labels: { added: 0, changed: 0, unchanged: 3, removed: 0, unfilled: 0, unmet: [] },
-    });
   });
 
   test('an import of an unreadable file, or for several accounts without --account, is refused with the reason', async () => {

@@ -101,7 +101,7 @@ test('migrate and check refuse a database in another encoding, with the command 
       advice: expect.stringContaining('createdb --encoding=UTF8') as string,
     });
     const connection = openConnection({ url: url.href, applicationName: 'test', max: 1 });
-    const checks = await checkDatabase(connection, 'the tables').finally(() => connection.close());
+    const checks = await checkDatabase(connection).finally(() => connection.close());
     expect(checks).toMatchObject([
       { what: 'database', finding: expect.stringContaining('LATIN1') as string },
     ]);
@@ -113,7 +113,7 @@ test('migrate and check refuse a database in another encoding, with the command 
 test('check reports that a server is read-only', async () => {
   const connection = untilTestEnds(await openTestDatabase());
   await connection.query('set default_transaction_read_only = on');
-  expect(await checkDatabase(connection, 'the tables')).toMatchObject([
+  expect(await checkDatabase(connection)).toMatchObject([
     { result: 'failed', finding: expect.stringContaining('it is read-only') as string },
   ]);
 });

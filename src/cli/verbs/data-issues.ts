@@ -1,20 +1,14 @@
-import type { Account, App } from '../../app.ts';
-import { type IssueRow, readIssues } from '../../engine/control-tables/issues.ts';
+import type { Account } from '../../app.ts';
+import { readIssues } from '../../engine/control-tables/issues.ts';
 import { formatAge, formatNumber } from '../../shared/format.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import type { IssueKind } from '../../engine/streams/stream.ts';
-import { type AccountResult, exitCodeOf } from '../run-results.ts';
+import { exitCodeOf } from '../run-results.ts';
 import { runAccounts } from '../run-verb.ts';
-import { accountColumn, countColumn, renderRows } from '../table.ts';
+import { accountColumn, renderRows } from '../table.ts';
 import { withIsoTimes } from '../terminal.ts';
-import {
-  type CommonOptions,
-  JSON_OPTION,
-  LIFT_PRIVACY_OPTION,
-  settlePrivacy,
-  type Verb,
-  withApp,
-} from '../verb.ts';
+import { type CommonOptions, runWithApp, type Verb } from '../verb.ts';
 
 interface IssuesOptions extends CommonOptions {
   readonly all?: true;
@@ -29,87 +23,58 @@ export const MEANING: Readonly<Record<IssueKind, string>> = {
   unknown_value: 'kept as it came',
 };
 
-interface ListedIssueGroup extends IssueRow {
-  records: number;
-}
-
-/** Groups issues that differ only in the record and in positions, because the output has one line for them. */
-function groupIssues(issues: readonly IssueRow[]): ListedIssueGroup[] {
-  const groups = new Map<string, ListedIssueGroup>();
-  for (const issue of issues) {
-    const field = (issue.field ?? '').replace(/\[\d+\]/g, '[]');
-    const { account_id: accountId, stream, kind, resolved_at: resolvedAt } = issue;
-    const id = JSON.stringify([accountId, stream, kind, field, resolvedAt === null]);
-    const group = groups.get(id);
-    if (group === undefined) groups.set(id, { ...issue, field, records: 1 });
-    else group.records += 1;
-  }
-  return [...groups.values()];
-}
-
-const runDataIssues = withApp<IssuesOptions>(async ({ app, terminal }, options) => {
-  const { colors } = terminal;
-  const { accountIds, db } = app;
-  if (options.retry) await settlePrivacy(app, options);
-  const code = exitCodeOf(options.retry ? await retryAll(app) : []);
-  const issues = await readIssues(db, { accountIds, includeResolved: options.all ?? false });
-  const table = () =>
-    renderRows(
-      groupIssues(issues),
-      [
-        accountColumn(accountIds.length > 1),
-        { title: 'stream', cellOf: ({ stream }) => stream },
-        {
-          title: 'what',
-          cellOf: ({ kind, resolved_at: resolvedAt }) =>
-            resolvedAt === null ? kind : `${kind}${colors.green(' (resolved)')}`,
-        },
-        { title: 'field', cellOf: ({ field }) => field || '–' },
-        // An unknown field has one issue, however many records show it.
-        countColumn('records', ({ kind, records }) => (kind === 'unknown_field' ? null : records)),
-        { title: 'last seen', spare: 1, cellOf: (one) => formatAge(one.last_seen_at, app.clock.now()) },
-        {
-          title: 'example',
-          cellOf: (one) => `${one.record_id ?? '(no key)'}: ${one.problem.slice(0, 80)}`,
-        },
-      ],
-      terminal,
-    );
-  const none = options.all ? 'No data issues were ever seen.' : 'No open data issues.';
-  const kinds = [...new Set(issues.map((issue) => issue.kind))];
-  const open = issues.filter((issue) => issue.resolved_at === null).length;
-  const explained = () => [
-    table(),
-    '',
-    ...kinds.map((kind) => `${colors.bold(kind)}: ${MEANING[kind]}`),
-    `\n${formatNumber(open, 'open issue')}. They close by themselves when the records are corrected.`,
-  ];
-  return {
-    json: { data_issues: issues.map(withIsoTimes) },
-    lines: () => (issues.length === 0 ? [none] : explained()),
-    code,
-  };
-});
-
-/** Processes the records of every stream with open issues again. */
-async function retryAll(app: App): Promise<AccountResult[]> {
-  const open = await readIssues(app.db, { accountIds: app.accountIds, includeResolved: false });
-  const streamsOf = ({ id }: Account) => {
-    const streams = new Set(open.flatMap((one) => (one.account_id === id ? [one.stream] : [])));
-    return STREAM_NAMES.filter((name) => streams.has(name));
-  };
-  return await runAccounts(app, { kind: 'sync', retryIssues: true, streamsOf, isAtTerminal: false });
-}
-
 export const dataIssues: Verb<IssuesOptions> = {
   name: 'data-issues',
   about: 'show rejected records, nulled fields, unknown fields and values',
-  hasAccounts: true,
   options: [
-    JSON_OPTION,
     ['--all', 'also resolved ones'],
     ['--retry', 'process the stored records again first, without requests'],
-    LIFT_PRIVACY_OPTION,
   ],
-  run: runDataIssues,
+  common: ['accounts', 'liftPrivacy', 'json'],
+  run: async (context, options) =>
+    await runWithApp(context, { ...options, stores: options.retry === true }, async (app) => {
+      const { accountIds, db } = app;
+      const { colors } = context.terminal;
+      const open = await readIssues(db, { accountIds, includeResolved: false });
+      const streamsOf = ({ id }: Account) =>
+        STREAM_NAMES.filter((name) => open.some((one) => one.account_id === id && one.stream === name));
+      const code = options.retry
+        ? exitCodeOf(
+            await runAccounts({ ...context, app }, options, { kind: 'sync', retryIssues: true, streamsOf }),
+          )
+        : 0;
+      const issues = await readIssues(db, { accountIds, includeResolved: options.all ?? false });
+      // Issues that differ only in the record and in positions have one line.
+      const alike = groupBy(issues, ({ account_id: account, stream, kind, field, resolved_at: resolved }) =>
+        JSON.stringify([account, stream, kind, field?.replace(/\[\d+\]/g, '[]'), resolved === null]),
+      ).map((group) => ({ ...group[0], records: group.length }));
+      const table = renderRows(
+        alike,
+        {
+          ...accountColumn(alike),
+          stream: ({ stream }) => stream,
+          what: ({ kind, resolved_at: at }) => (at === null ? kind : `${kind}${colors.green(' (resolved)')}`),
+          field: ({ field }) => field?.replace(/\[\d+\]/g, '[]') ?? null,
+          // An unknown field has one issue, however many records show it.
+          records: ({ kind, records }) => (kind === 'unknown_field' ? null : records),
+          'last seen': (one) => formatAge(one.last_seen_at, app.clock.now()),
+          example: (one) => `${one.record_id ?? '(no key)'}: ${one.problem}`,
+        },
+        context.terminal,
+        ['last seen'],
+      );
+      const kinds = [...new Set(issues.map(({ kind }) => kind))];
+      const left = issues.filter(({ resolved_at: at }) => at === null).length;
+      return {
+        json: { data_issues: issues.map(withIsoTimes) },
+        lines: [
+          ...(issues.length === 0 ? [] : [table, '']),
+          ...kinds.map((kind) => `${colors.bold(kind)}: ${MEANING[kind]}`),
+          left === 0
+            ? 'No open data issues.'
+            : `${formatNumber(left, 'open issue')}. They close by themselves when the records are corrected.`,
+        ],
+        code,
+      };
+    }),
 };

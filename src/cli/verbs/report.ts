@@ -7,7 +7,7 @@ import { toJsonReport } from '../../pages/report/json-report.ts';
 import { usageError } from '../../shared/errors.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { EXIT } from '../run-results.ts';
-import { accountFlags, type CommonOptions, ONE_ACCOUNT, onlyAccountOf, type Verb, withApp } from '../verb.ts';
+import { type CommonOptions, onlyAccountOf, type Verb, withApp } from '../verb.ts';
 
 const STDOUT = '-';
 const DEFAULT_FILE = 'safety-report.html';
@@ -19,61 +19,10 @@ interface ReportFlags extends CommonOptions {
   readonly xlsx?: string;
 }
 
-const runReport = withApp<ReportFlags>(async ({ app, terminal }, options) => {
-  const { csv, xlsx, json } = options;
-  const isTakenAlong = csv !== undefined || xlsx !== undefined;
-  const out = options.out ?? (isTakenAlong ? undefined : DEFAULT_FILE);
-  if (out !== undefined && xlsx !== undefined && resolve(out) === resolve(xlsx))
-    throw usageError('--out and --xlsx name the same file');
-  const area = options.area === undefined ? null : parseArea(options.area);
-  if (options.area !== undefined && area === null)
-    throw usageError(
-      `--area: expected KIND=NAME with one of ${AREA_KINDS.join(', ')}, for example field_office=Houston`,
-    );
-  const progress = (line: string): void => terminal.note(terminal.noteColors.dim(line));
-  const { id, config } = onlyAccountOf(app, 'a report');
-  const report = await readReport(app.connection, id, {
-    area,
-    recordUrls: app.config.recordUrls,
-    also: async (snapshot) => {
-      if (isTakenAlong) progress('writing the lists …');
-      if (csv !== undefined) await writeCsv(snapshot, csv);
-      if (xlsx !== undefined) await writeWorkbook(snapshot, xlsx);
-    },
-  });
-  const isStdoutTaken = json === true || out === STDOUT;
-  const say = (line: string): void => (isStdoutTaken ? terminal.note(line) : terminal.print(line));
-  if (json) {
-    terminal.print(JSON.stringify(toJsonReport(report)));
-  } else if (out !== undefined) {
-    progress('drawing the report …');
-    const folder = dirname(resolve(out === STDOUT ? '.' : out));
-    const hrefOf = (path: string): string => encodeURI(relative(folder, resolve(path)));
-    const areaFlag = options.area === undefined ? '' : ` --area '${options.area.replaceAll("'", `'\\''`)}'`;
-    const along = {
-      xlsx: xlsx === undefined ? undefined : hrefOf(xlsx),
-      csvOf: csv === undefined ? undefined : (list: string) => hrefOf(join(csv, `${list}.csv`)),
-      command: isTakenAlong
-        ? undefined
-        : `safety-sync report${accountFlags(options)}${areaFlag} --xlsx FILE --csv DIR`,
-    };
-    const page = renderReport(report, { title: config.reportTitle, along });
-    if (out === STDOUT) terminal.printFile(page);
-    else {
-      await writeWholeFile(out, page);
-      say(`The report is in ${resolve(out)}: open it in a browser.`);
-    }
-  }
-  if (csv !== undefined) say(`Every list with all its rows is in ${resolve(csv)}.`);
-  if (xlsx !== undefined) say(`Every list with all its rows is in the workbook ${resolve(xlsx)}.`);
-  return EXIT.ok;
-});
-
 export const report: Verb<ReportFlags> = {
   name: 'report',
   about:
     'write the report, one HTML file that needs no other: what must be stopped today, whom to call, what lapses, and how each area stands; or its lists with all their rows',
-  hasAccounts: ONE_ACCOUNT,
   options: [
     [
       '--area <kind=name>',
@@ -87,5 +36,47 @@ export const report: Verb<ReportFlags> = {
     ['--xlsx <file>', 'writes these lists as the sheets of one workbook'],
     ['--json', 'its figures and the first rows of its lists as JSON on stdout instead of the page'],
   ],
-  run: runReport,
+  common: ['account'],
+  run: withApp(async ({ app, terminal }, options) => {
+    const { csv, xlsx, json } = options;
+    const isTakenAlong = csv !== undefined || xlsx !== undefined;
+    const out = options.out ?? (isTakenAlong ? undefined : DEFAULT_FILE);
+    if (out !== undefined && xlsx !== undefined && resolve(out) === resolve(xlsx))
+      throw usageError('--out and --xlsx name the same file');
+    const area = options.area === undefined ? null : parseArea(options.area);
+    if (options.area !== undefined && area === null)
+      throw usageError(
+        `--area: expected KIND=NAME with one of ${AREA_KINDS.join(', ')}, for example field_office=Houston`,
+      );
+    const { id, config } = onlyAccountOf(app, 'a report');
+    const report = await readReport(app.connection, id, {
+      area,
+      recordUrls: app.config.recordUrls,
+      also: async (snapshot) => {
+        if (csv !== undefined) await writeCsv(snapshot, csv);
+        if (xlsx !== undefined) await writeWorkbook(snapshot, xlsx);
+      },
+    });
+    const say = (line: string): void => terminal[json || out === STDOUT ? 'note' : 'print'](line);
+    if (json) terminal.print(JSON.stringify(toJsonReport(report)));
+    else if (out !== undefined) {
+      const folder = dirname(resolve(out === STDOUT ? '.' : out));
+      const hrefOf = (path: string): string => encodeURI(relative(folder, resolve(path)));
+      const areaFlag = options.area === undefined ? '' : ` --area '${options.area.replaceAll("'", `'\\''`)}'`;
+      const along = {
+        xlsx: xlsx && hrefOf(xlsx),
+        csvOf: csv === undefined ? undefined : (list: string) => hrefOf(join(csv, `${list}.csv`)),
+        command: isTakenAlong ? undefined : `safety-sync report${areaFlag} --xlsx FILE --csv DIR`,
+      };
+      const page = renderReport(report, { title: config.reportTitle, along });
+      if (out === STDOUT) terminal.printFile(page);
+      else {
+        await writeWholeFile(out, page);
+        say(`The report is in ${resolve(out)}: open it in a browser.`);
+      }
+    }
+    if (csv !== undefined) say(`Every list with all its rows is in ${resolve(csv)}.`);
+    if (xlsx !== undefined) say(`Every list with all its rows is in the workbook ${resolve(xlsx)}.`);
+    return EXIT.ok;
+  }),
 };

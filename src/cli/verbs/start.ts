@@ -1,76 +1,36 @@
+import { buildLogger } from '../../app.ts';
 import { describeUnlimited } from '../../config/account-config.ts';
 import { describeUnknown } from '../../config/unknown-variables.ts';
-import { configuredChannels } from '../../operate/alerts/notifier.ts';
-import { parseDatabaseUrl } from '../../engine/database/database-url.ts';
-import type { Config } from '../../config/load-config.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';
 import { VERSION } from '../../version.ts';
 import { EXIT } from '../run-results.ts';
-import { type CommonOptions, LIFT_PRIVACY_OPTION, type Verb, withApp } from '../verb.ts';
-
-/** Maximum number of service addresses in the log line. */
-const MOST_ADDRESSES = 20;
-
-function describeAccounts({ accounts }: Config): Record<string, unknown> {
-  const [account] = accounts;
-  if (accounts.length === 1 && account !== undefined) {
-    return {
-      account_id: account.accountId,
-      base_url: account.service?.baseUrl,
-      equipment_types: account.equipmentTypes,
-      schedule: account.schedule.streams,
-      reconcile: account.schedule.reconcile,
-      timezone: account.schedule.timezone,
-    };
-  }
-  const addresses = new Set(accounts.flatMap(({ service }) => service?.baseUrl ?? []));
-  return {
-    accounts: accounts.length,
-    base_urls: [...addresses].slice(0, MOST_ADDRESSES),
-  };
-}
-
-/** For the log: all settings, without the secrets. */
-function describeConfig(config: Config): Record<string, unknown> {
-  const database = config.databaseUrl === undefined ? undefined : parseDatabaseUrl(config.databaseUrl);
-  return {
-    version: VERSION,
-    node: process.version,
-    ...describeAccounts(config),
-    database:
-      database === undefined ? 'embedded' : `${database.host}:${database.port}/${database.database ?? ''}`,
-    api: config.api,
-    followups_overlap_ms: config.followupsOverlapMs,
-    max_delete_ratio: config.maxDeleteRatio,
-    freshness_budget_minutes: config.freshnessBudgetMinutes,
-    alerts: configuredChannels(config.notifications).map(({ name }) => name),
-    report: config.notifications.report?.cron ?? 'off',
-    log_level: config.log.level,
-  };
-}
+import { type CommonOptions, configOf, runWithApp, type Verb } from '../verb.ts';
 
 export const start: Verb<CommonOptions> = {
   name: 'start',
   about:
     'the worker: migrate, sync and reconcile on schedule, serve health, metrics and a status page, stop on SIGTERM',
-  hasAccounts: true,
-  options: [LIFT_PRIVACY_OPTION],
-  run: withApp<CommonOptions>(
-    async ({ app }, { liftPrivacy = false }) => {
-      await runWorker(app, { liftPrivacy });
+  common: ['accounts', 'liftPrivacy'],
+  async run(context, options) {
+    // The worker migrates by itself, as soon as the database is there.
+    const needs = { ...options, needsService: true, migrates: 'by_itself' } as const;
+    // Before the first statement and before the port is bound: if either hangs, the log shows which program it is.
+    const config = configOf(context, needs);
+    const { accounts, api } = config;
+    const log = buildLogger(config);
+    const first = accounts
+      .slice(0, 5)
+      .map(({ accountId, schedule }) => ({ account_id: accountId, ...schedule }));
+    log.info(
+      { version: VERSION, node: process.version, accounts: accounts.length, first, api },
+      `safety-sync ${VERSION} is starting`,
+    );
+    const unlimited = describeUnlimited(accounts, api.requestsPerMinute);
+    for (const warning of [unlimited, describeUnknown(config.unknownVariables)])
+      if (warning !== null) log.warn(warning);
+    return await runWithApp(context, needs, async (app) => {
+      await runWorker(app, { liftPrivacy: options.liftPrivacy ?? false });
       return EXIT.ok;
-    },
-    {
-      needsService: true,
-      // The worker migrates by itself, as soon as the database is there.
-      migrates: 'by_itself',
-      // Before the first statement and before the port is bound: if either hangs, the log shows which program it is.
-      begin: (config, log) => {
-        log.info(describeConfig(config), `safety-sync ${VERSION} is starting`);
-        const unlimited = describeUnlimited(config.accounts, config.api.requestsPerMinute);
-        const unknown = describeUnknown(config.unknownVariables);
-        for (const warning of [unlimited, unknown]) if (warning !== null) log.warn(warning);
-      },
-    },
-  ),
+    });
+  },
 };

@@ -1,6 +1,6 @@
 import { parseStreams } from '../arguments.ts';
 import { runVerb } from '../run-verb.ts';
-import { type CommonOptions, JSON_OPTION, LIFT_PRIVACY_OPTION, type Verb } from '../verb.ts';
+import { type CommonOptions, type Verb } from '../verb.ts';
 
 interface SyncOptions extends CommonOptions {
   readonly force?: true;
@@ -11,13 +11,11 @@ export const sync: Verb<SyncOptions> = {
   name: 'sync',
   about: 'sync all streams or the named ones once, then exit',
   hasStreams: true,
-  hasAccounts: true,
   options: [
     ['--force', 'send requests also when no record can have changed yet (the training cache)'],
     ['--allow-mass-delete', 'accept a snapshot that the delete guard would refuse'],
-    LIFT_PRIVACY_OPTION,
-    JSON_OPTION,
   ],
+  common: ['accounts', 'liftPrivacy', 'json'],
   run: async (context, options, names) =>
     await runVerb(context, options, {
       kind: 'sync',

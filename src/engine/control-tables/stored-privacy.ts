@@ -26,22 +26,6 @@ export async function writeForgotten(
     .onConflictDoNothing();
 }
 
-interface ForgottenCount {
-  readonly people: number;
-  /** When the last person was forgotten, by the database's clock, ms; null: no person was. */
-  readonly lastMs: number | null;
-}
-
-export async function countForgotten(db: Queryable, accountIds: readonly string[]): Promise<ForgottenCount> {
-  const rows = await db.execute<{ people: number; last_ms: number }>(sql`
-    select count(distinct person)::int as people, (extract(epoch from max(forgotten_at)) * 1000)::float8 as last_ms
-    from ${forgotten} where account_id = any (${toArrayLiteral(accountIds)}::text[]) group by account_id`);
-  return {
-    people: rows.reduce((sum, { people }) => sum + people, 0),
-    lastMs: rows.length === 0 ? null : Math.max(...rows.map((row) => row.last_ms)),
-  };
-}
-
 /** The protection of a stream; equal values mean equal protection. */
 export interface StoredPolicy {
   readonly omit: readonly string[];

@@ -32,7 +32,7 @@ export const failedStep = (range: TimeSlice): RecordsStep => ({
 });
 
 /** Whether a backfill continues an interrupted one. */
-export const isResumable = (
+const isResumable = (
   plan: BackfillPlan | undefined,
   { range, restart }: { readonly range: TimeSlice; readonly restart: boolean },
 ): plan is BackfillPlan =>

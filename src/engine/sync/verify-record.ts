@@ -12,7 +12,7 @@ import type { RecordIssue, Row, StreamName } from '../streams/stream.ts';
 import { NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
 import type { RunContext } from './run.ts';
 
-export interface FieldComparison {
+interface FieldComparison {
   /** `due_on`, or `followup_messages[9001].note`; `followup_messages[9001]` if one side lacks the whole row. */
   readonly field: string;
   readonly isEqual: boolean;

@@ -19,12 +19,12 @@ export function describeProtection({ omit, pseudonymize }: PrivacySettings): str
 }
 
 /** Describes stored data that the privacy settings forbid, and the command that removes it; null: there is none. */
-export function describeUncleaned(cleanings: readonly StreamCleaning[]): string | null {
+function describeUncleaned(cleanings: readonly StreamCleaning[]): string | null {
   const names = cleanings
     .filter(({ progress }) => progress !== 'done')
     .map(({ stream, progress }) => (progress === 'under_way' ? `${stream} (under way)` : stream));
   if (names.length === 0) return null;
-  return `Stored data does not match the privacy settings yet: ${names.join(', ')}. The next run of each stream rewrites it; to rewrite it now: safety-sync privacy --clean`;
+  return `Stored data does not match the privacy settings yet: ${names.join(', ')}. The next run of each stream rewrites it; to rewrite it now: safety-sync sync STREAM`;
 }
 
 interface ComparedAccount {

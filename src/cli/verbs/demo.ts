@@ -1,22 +1,24 @@
 import { basename, dirname, resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
-import { type App, createApp, EMBEDDED_DATA_DIR } from '../../app.ts';
+import type { PgTable } from 'drizzle-orm/pg-core';
+import { type Account, type App, createApp, EMBEDDED_DATA_DIR } from '../../app.ts';
 import { loadConfig } from '../../config/load-config.ts';
-import { createSandbox, type Sandbox } from '../../sandbox/index.ts';
+import { createSandbox } from '../../sandbox/index.ts';
 import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { DAY_MS, MINUTE_MS, systemClock } from '../../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { writeWorkbook } from '../../pages/report/take-along.ts';
+import { keyFiguresOf } from '../../pages/report/first-screen.ts';
 import { readReport } from '../../pages/report/read-report.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { syncStreams } from '../../engine/sync/sync-streams.ts';
 import { type Connection, openConnection, type Queryable } from '../../engine/database/connection.ts';
 import { name } from '../../engine/database/sql-names.ts';
-import { indent, renderAnswers } from './demo-answers.ts';
 import { formatDuration, formatNumber } from '../../shared/format.ts';
 import { type AccountResult, EXIT, exitCodeOf, renderRemarks, renderResults } from '../run-results.ts';
+import { renderRows } from '../table.ts';
 import type { CommandContext, Verb } from '../verb.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';
@@ -42,13 +44,9 @@ async function claimDemo({ warehouse }: App): Promise<Connection> {
   );
 }
 
-/** The demo's configuration has one account. */
-async function syncAll(
-  { accounts }: App,
-  streams: readonly StreamName[] = STREAM_NAMES,
-): Promise<AccountResult[]> {
-  const [account] = accounts;
-  if (account === undefined) throw new TypeError('there is no account');
+/** Syncs the demo's one account. After an interrupted sync the next steps would show half a warehouse. */
+async function syncAll(app: App, streams: readonly StreamName[] = STREAM_NAMES): Promise<AccountResult[]> {
+  const [account] = app.accounts as [Account];
   const results = await syncStreams(account.runContext(buildRunEvents(account)), {
     streams,
     kind: 'sync',
@@ -56,20 +54,12 @@ async function syncAll(
     // The database's clock has not moved with the demo's.
     force: true,
   });
-  return results.map((result) => ({ result }));
+  if (app.signal.aborted) throw new SafetySyncError('interrupted', 'the demo was stopped');
+  return results.map((result) => ({ account_id: account.id, result }));
 }
 
-/** Streams with the present state only: their past is that of the syncs. */
+/** Streams with the present state only: their past is that of the syncs, and the source sends no time for it. */
 const FORGETFUL_STREAMS = ['training-employee-status', 'equipments'];
-
-/** Columns with the time at which a state of these streams began or ended here, because the source sends none. */
-const TIMES = FORGETFUL_STREAMS.flatMap((stream) => streamNamed(stream).histories).flatMap(
-  ({ of, states }) => [
-    { table: of, column: '_valid_from' },
-    { table: states, column: 'valid_from' },
-    { table: states, column: 'valid_to' },
-  ],
-);
 
 /**
  * Runs a sync that is `agoMs` in the past. PostgreSQL's clock cannot be set back, so the times in its rows are set back to the
@@ -78,37 +68,24 @@ const TIMES = FORGETFUL_STREAMS.flatMap((stream) => streamNamed(stream).historie
 async function syncInThePast<T>(db: Queryable, agoMs: number, sync: () => Promise<T>): Promise<T> {
   const [clock] = await db.execute<{ now: string }>(sql`select clock_timestamp()::text as now`);
   const synced = await sync();
-  for (const { table, column } of TIMES) {
+  const setBack = async (table: PgTable, column: string) => {
     const at = name(column);
     await db.execute(sql`update ${table} set ${at} = ${at} - make_interval(secs => ${agoMs / 1000})
       where ${at} >= ${clock?.now ?? ''}::timestamptz`);
+  };
+  for (const { of, states } of FORGETFUL_STREAMS.flatMap((stream) => streamNamed(stream).histories)) {
+    await setBack(of, '_valid_from');
+    for (const column of ['valid_from', 'valid_to']) await setBack(states, column);
   }
   return synced;
 }
 
-function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves: boolean) {
-  return loadConfig(
-    {
-      SAFETY_BASE_URL: sandbox.url,
-      SAFETY_TOKEN: sandbox.token,
-      SAFETY_ACCOUNT: DEMO_ACCOUNT,
-      SYNC_CRON: '*/10 * * * * *',
-      HTTP_PORT: env['HTTP_PORT'],
-      HTTP_REPORT: 'true',
-      LOG_LEVEL: env['LOG_LEVEL'] ?? (serves ? 'info' : 'warn'),
-      LOG_FORMAT: env['LOG_FORMAT'],
-    },
-    { needsService: true, isTerminal: terminal.isInteractive },
-  );
-}
-
-/** Next to the embedded database, so that the working directory stays as it was. */
-const demoFile = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), name);
-
-/** The page and, beside it, the workbook with all rows, to which the page links. */
-async function makeReport({ connection }: App, accountId: string) {
-  const [page, xlsx] = [demoFile('safety-report.html'), demoFile('safety-report.xlsx')];
-  const report = await readReport(connection, accountId, {
+/** The page and, beside it, the workbook with all rows, next to the embedded database. */
+async function makeReport({ connection }: App) {
+  const [page, xlsx] = ['safety-report.html', 'safety-report.xlsx'].map((file) =>
+    resolve(dirname(EMBEDDED_DATA_DIR), file),
+  ) as [string, string];
+  const report = await readReport(connection, DEMO_ACCOUNT, {
     also: (snapshot) => writeWorkbook(snapshot, xlsx),
   });
   const along = { xlsx: basename(xlsx) };
@@ -116,26 +93,10 @@ async function makeReport({ connection }: App, accountId: string) {
   return { report, files: [page, xlsx] };
 }
 
-/** After an interrupted sync the next steps would show half a warehouse. */
-function refuseToGoOn(signal: AbortSignal): void {
-  if (signal.aborted) throw new SafetySyncError('interrupted', 'the demo was stopped');
-}
+const indent = (text: string): string => text.replace(/^(?=.)/gm, '  ');
 
-async function runDemo(
-  context: CommandContext,
-  { serve: serves = false }: { serve?: boolean },
-): Promise<number> {
-  const { terminal, signal } = context;
-  if ((context.env['SAFETY_SYNC_CONTAINER'] ?? '') !== '') {
-    throw new SafetySyncError(
-      'embedded_unavailable',
-      'the demo needs the embedded PostgreSQL, which the container image does not hold',
-      {
-        advice:
-          'Run it from a checkout: npm ci && npx safety-sync demo. In containers: docker compose --profile sandbox up.',
-      },
-    );
-  }
+async function runDemo(context: CommandContext, { serve = false }: { serve?: boolean }): Promise<number> {
+  const { terminal, signal, env } = context;
   const { colors } = terminal;
   const startedMs = performance.now();
   let passedMs = -PAST_DAYS * DAY_MS;
@@ -144,44 +105,47 @@ async function runDemo(
   const step = (text: string) => terminal.print(indent(colors.dim(text)));
 
   terminal.print(colors.bold('safety-sync demo: a sandbox service, an embedded PostgreSQL, two syncs'));
-  const sandbox = await createSandbox({
-    clock: now,
-    oddities: false,
-    live: { changesPerMinute: 120, deletions: true },
-  });
+  const live = { changesPerMinute: 120, deletions: true };
+  const sandbox = await createSandbox({ clock: now, oddities: false, live });
   let app: App | undefined;
   let claim: Connection | undefined;
   try {
     app = await createApp({
-      config: demoConfig(sandbox, context, serves),
+      config: loadConfig(
+        {
+          SAFETY_BASE_URL: sandbox.url,
+          SAFETY_TOKEN: sandbox.token,
+          SAFETY_ACCOUNT: DEMO_ACCOUNT,
+          SYNC_CRON: '*/10 * * * * *',
+          HTTP_PORT: env['HTTP_PORT'],
+          HTTP_REPORT: 'true',
+          LOG_LEVEL: env['LOG_LEVEL'] ?? (serve ? 'info' : 'warn'),
+          LOG_FORMAT: env['LOG_FORMAT'],
+        },
+        { needsService: true, isTerminal: terminal.isInteractive },
+      ),
       signal,
       say: () => undefined,
       embeddedDatabase: DEMO_DATABASE,
       clock: { ...systemClock, now },
     });
     claim = await claimDemo(app);
+    const { db } = app;
+    const sync = syncAll.bind(null, app);
     section('1  Sandbox and warehouse');
     step(`a workplace-safety service with generated data runs on ${sandbox.url}`);
-    const { db } = app;
-    const { url } = app.warehouse;
     // No other program uses it.
     await db.execute(sql`drop schema if exists safety, safety_sync cascade`);
     const { applied } = await app.migrate();
     step(`PostgreSQL runs from ${EMBEDDED_DATA_DIR}; applied ${formatNumber(applied, 'migration')}`);
 
     section('2  First sync: everything, six weeks ago');
-    const sync = syncAll.bind(null, app);
     const first = await syncInThePast(db, -passedMs, () => sync());
     terminal.print(indent(renderResults(first, terminal)));
-    refuseToGoOn(signal);
-    step('the records have ids; the names for them come from the lists of the service');
-
     for (let day = 1; day <= PAST_DAYS; day += 1) {
       passedMs += DAY_MS;
       sandbox.live.day();
-      if (day % WEEK_DAYS !== 0) continue;
-      await syncInThePast(db, -passedMs, () => sync(FORGETFUL_STREAMS));
-      refuseToGoOn(signal);
+      if (day % WEEK_DAYS === 0) await syncInThePast(db, -passedMs, () => sync(FORGETFUL_STREAMS));
     }
     await sync(['followups']);
     step('six weeks pass, in which people do their work, with a sync a week: the warehouse remembers each');
@@ -195,23 +159,31 @@ async function runDemo(
     const second = await sync();
     terminal.print(indent(renderResults(second, terminal)));
     const both = [...first, ...second];
-    const remarks = renderRemarks(both, colors);
-    if (remarks.length > 0) terminal.print(indent(remarks.join('\n')));
-    refuseToGoOn(signal);
+    terminal.print(indent(renderRemarks(both, colors).join('\n')));
 
     section('4  What the warehouse can answer');
-    const { report, files } = await makeReport(app, DEMO_ACCOUNT);
-    terminal.print(indent(renderAnswers(report, colors)));
-
-    const code = exitCodeOf(both);
+    const { report, files } = await makeReport(app);
+    const answers = renderRows(
+      keyFiguresOf(report),
+      { figure: ({ title }) => title, now: ({ value }) => value, '': ({ beside }) => beside },
+      terminal,
+    );
+    terminal.print(indent(answers));
     terminal.print(`\nDone in ${formatDuration(performance.now() - startedMs)}.`);
-    const isServed = serves && code === EXIT.ok;
     terminal.print(`\n${colors.bold('Next')}\nAll of it as charts and tables, and every row as a workbook:`);
     terminal.print(indent(files.join('\n')));
-    if (!isServed) terminal.print(NEXT_STEPS);
+    const code = exitCodeOf(both);
+    if (!serve || code !== EXIT.ok) terminal.print(NEXT_STEPS);
     else {
+      const { url } = app.warehouse;
       sandbox.live.start();
-      await runWorker(app, { onListening: (page) => terminal.print(describeServed(page, url)) });
+      await runWorker(app, {
+        onListening: (page) =>
+          terminal.print(`Worker, sandbox and database keep running until Ctrl-C; the source changes and is synced every 10 seconds.
+  ${page}/    the worker's status page; ${page}/report is the report
+  psql '${url}'
+  select status, count(*) from safety.equipment where _deleted_at is null group by 1;`),
+      });
     }
     return code;
   } finally {
@@ -220,14 +192,6 @@ async function runDemo(
     await sandbox.close();
   }
 }
-
-const describeServed = (page: string, url: string): string =>
-  [
-    'Worker, sandbox and database keep running until Ctrl-C; the source changes and is synced every 10 seconds.',
-    `  ${page}/    the worker's status page; ${page}/report is the report`,
-    `  psql '${url}'`,
-    `  select status, count(*) from safety.equipment where _deleted_at is null group by 1;`,
-  ].join('\n');
 
 const NEXT_STEPS = `The demo's database is its own: other commands show nothing of it, and its server stops with it.
   npx safety-sync demo --serve      keeps it running, with the status page and a connection string for psql or BI
