@@ -19,7 +19,7 @@ export const unreadOf = (
     ? []
     : stored.filter(({ partition, live }) => live > 0 && !configured.includes(partition));
 
-export const countUnread = (unread: readonly StoredPartition[]): number =>
+const countUnread = (unread: readonly StoredPartition[]): number =>
   unread.reduce((sum, { live }) => sum + live, 0);
 
 /** `…: 24 (100, last read 2026-03-01 12:30:05Z)`; null: every live row has a configured type. */

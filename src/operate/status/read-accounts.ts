@@ -49,7 +49,7 @@ export interface AccountsRead {
   readonly notOffered: ReadonlyMap<string, readonly string[]>;
 }
 
-export const streamKey = (one: { readonly account_id: string; readonly stream: StreamName }): string =>
+const streamKey = (one: { readonly account_id: string; readonly stream: StreamName }): string =>
   `${one.stream} ${one.account_id}`;
 
 /** A row of `safety_sync.status`. An account whose first request was refused has one without a stream. */
