@@ -31,7 +31,7 @@ const KEYS_OF_ENTRIES: Readonly<Record<string, string>> = {
 };
 
 /** Replaces the variables in an advice by the keys of entries of the accounts file, where there are no such variables. */
-export function nameEntries(advice: string, sources: readonly TokenSource[]): string {
+function nameEntries(advice: string, sources: readonly TokenSource[]): string {
   const entries = sources.flatMap(({ entry }) => entry ?? []);
   if (entries.length === 0) return advice;
   const named = entries.slice(0, MOST_ENTRIES).join(', ') + (entries.length > MOST_ENTRIES ? ', …' : '');

@@ -125,8 +125,6 @@ export async function renameForReaders(
   );
 }
 
-export type ReaderAccess = Awaited<ReturnType<typeof readAccess>>;
-
 /** The confined roles, and a sentence with the next step for each way by which they see more or less than their accounts. */
 export async function readAccess(connection: Connection) {
   const confined = await readConfinements(connection);

@@ -242,17 +242,13 @@ describe('accounts remove', () => {
   });
 });
 
-anyTest('accounts, check and status report an account that is stored but not configured', async () => {
-  const live = (await readRows('north')).filter((row) => row.includes('"_deleted_at": null')).length;
-  expect(live).toBeGreaterThan(500);
+anyTest('accounts and check report an account that is stored but not configured', async () => {
   const [listed] = (
     JSON.parse((await run(['accounts', 'list', '--json'])).stdout) as { accounts: object[] }
   ).accounts.filter((one) => 'account_id' in one && one.account_id === 'north');
   expect(listed).toMatchObject({
     is_configured: false,
     is_stored: true,
-    live_rows: live,
-    deleted_rows: 0,
     unfinished: null,
   });
   const finding = 'the warehouse holds account north, which is not configured';
