@@ -1,4 +1,4 @@
 create or replace view safety.people_lines_of_business as
-select u.account_id, u.id as user_id, u.account_id || '/' || u.id as user_key, o.id, coalesce(named.label, o.id collate "default") as label, named.group_label
+select u.account_id, u.id as user_id, u.name as user_name, u.account_id || '/' || u.id as user_key, o.id, coalesce(named.label, o.id collate "default") as label, named.group_label
 from safety.users u cross join lateral unnest(u.line_of_business_ids) as o (id)
 left join safety.id_labels named on named.account_id = u.account_id and named.kind = 'line_of_business' and named.id = o.id;

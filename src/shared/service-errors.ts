@@ -137,7 +137,7 @@ export const READ_ERRORS = {
     'Pages of the training list kept coming from different calculations of it (`last_updated` differed), each time the read was repeated. They are not mixed, and none is stored.',
     'The training list changed between pages again and again; the next run tries it again.',
   ),
-  privacy_key_wrong: failStream(
+  privacy_key_wrong: fixUsage(
     'The warehouse has forgotten people, but `PRIVACY_KEY` is not set, or is not the key with which they were forgotten. So the run could not recognize them in the source’s records, and would store them. If the key is lost: [privacy](privacy.md#turning-it-on-changing-it-turning-it-off).',
     'Set PRIVACY_KEY to the key with which they were forgotten: with another one the source would bring them back.',
   ),

@@ -1,7 +1,8 @@
 /** Imports a file of labels: all of them, or none if one line is invalid. */
 import { eq, sql } from 'drizzle-orm';
 import type { Database } from '../engine/database/connection.ts';
-import { labels } from './labels.ts';
+import { names } from '../engine/streams/names.ts';
+import { type LabelKind, labels } from './labels.ts';
 import { formatNumber } from '../shared/format.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import type { BadLine, Label, LabelLine, LabelsFile } from './labels-file.ts';
@@ -16,13 +17,15 @@ interface ImportOptions {
 
 const MOST_LISTED = 20;
 
-/** The key separates kind and id by a space, because kinds contain none. */
-const labelKey = ({ kind, id }: Pick<Label, 'kind' | 'id'>): string => `${kind} ${id}`;
+type NamedId = Pick<Label, 'kind' | 'id'>;
 
-/** Lines that occur twice, or whose parent has no label in the file and none among `staying`, the stored ones that remain. */
-export function checkLabels(lines: readonly LabelLine[], staying: readonly Label[]): BadLine[] {
+/** The key separates kind and id by a space, because kinds contain none. */
+const labelKey = ({ kind, id }: NamedId): string => `${kind} ${id}`;
+
+/** Lines that occur twice, or whose parent has no name: none in the file, and none in `named`, which stays. */
+export function checkLabels(lines: readonly LabelLine[], named: readonly NamedId[]): BadLine[] {
   const first = new Map<string, number>();
-  const known = new Set([...staying, ...lines].map(labelKey));
+  const known = new Set([...named, ...lines].map(labelKey));
   return lines.flatMap((one): BadLine[] => {
     const { line, kind, parentId } = one;
     const key = labelKey(one);
@@ -31,7 +34,7 @@ export function checkLabels(lines: readonly LabelLine[], staying: readonly Label
     if (before !== undefined)
       return [{ line, problem: `${key} is already on line ${before}; keep one of them` }];
     if (parentId === null || known.has(labelKey({ kind, id: parentId }))) return [];
-    const problem = `parent_id ${parentId} of ${key} has no label; add a line ${kind},${parentId} with one, or empty the parent_id`;
+    const problem = `parent_id ${parentId} of ${key} has no name; add a line ${kind},${parentId} with a label, or empty the parent_id`;
     return [{ line, problem }];
   });
 }
@@ -67,13 +70,11 @@ export async function importLabels(
       .where(eq(labels.account_id, accountId));
     const named = new Set(lines.map(labelKey));
     const isGone = (one: Label) => replace && kinds.has(one.kind) && !named.has(labelKey(one));
-    refuse([
-      ...bad,
-      ...checkLabels(
-        lines,
-        stored.filter((one) => !isGone(one)),
-      ),
-    ]);
+    const byService = await tx
+      .select({ kind: sql<LabelKind>`${names.kind}`, id: names.id })
+      .from(names)
+      .where(eq(names.account_id, accountId));
+    refuse([...bad, ...checkLabels(lines, [...byService, ...stored.filter((one) => !isGone(one))])]);
     const known = new Map(stored.map((one) => [labelKey(one), one]));
     const news = lines.filter((one) => {
       const before = known.get(labelKey(one));

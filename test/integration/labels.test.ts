@@ -123,6 +123,13 @@ describe('the template', () => {
     expect((await fixture.run(['sync', 'names', '--force'])).code).toBe(0);
     expect((await run()).stdout).toMatch(/^form +7 +7 +0 +0 +–$/m);
     expect((await template()).map(({ kind }) => kind)).not.toContain('form');
+    const parent = await importText('kind,id,label,parent_id\nform,1202,,1201\n');
+    expect(parent.stdout).toContain('1 label added');
+    expect(
+      await fixture.query(
+        `select group_label is not null as has from safety.id_labels where kind = 'form' and id = '1202'`,
+      ),
+    ).toEqual([{ has: true }]);
   });
 });
 
@@ -165,7 +172,7 @@ describe('the import', () => {
     );
     expect(stderr).toContain('  - line 3: kind "fork" is not known');
     expect(stderr).toContain('  - line 4: form 1203 is already on line 2');
-    expect(stderr).toContain('  - line 5: parent_id nl of field_office 412 has no label');
+    expect(stderr).toContain('  - line 5: parent_id nl of field_office 412 has no name');
     expect(await stored()).toEqual(before);
   });
 

@@ -98,7 +98,7 @@ describe('labels beside each other', () => {
   test('the parent of a label has the kind of the label, in the file or stored before', () => {
     const stored = { kind: 'field_office', id: 'eu', label: 'Europe', parentId: null } as const;
     expect(problemsOf('field_office,1,A,eu\nfield_office,2,B,1\nclient,3,C,eu\n', [stored])).toEqual([
-      '4 parent_id eu of client 3 has no label; add a line client,eu with one, or empty the parent_id',
+      '4 parent_id eu of client 3 has no name; add a line client,eu with a label, or empty the parent_id',
     ]);
   });
 });
