@@ -145,12 +145,6 @@ test('while a session is idle in a transaction, a migration gives way to other r
   expect(await worker.query('select one_more from safety.followup_overview')).toEqual([]);
 });
 
-test('a view that was dropped by hand is made again', async () => {
-  await worker.query('drop view safety.resource_tags');
-  expect(await migrate()).toMatchObject({ code: 0 });
-  expect(await worker.query('select tag from safety.resource_tags')).toEqual([]);
-});
-
 test('a migration of tables ends the session of a running sync, because its program is older; a migration of views does not', async () => {
   const ofRun = connectForTest(worker.databaseUrl, {
     applicationName: 'safety-sync followups',

@@ -1,11 +1,9 @@
-/** The dashboard for the business: its queries as a reader, and its figures against the metrics. */
+/** The dashboard for the business: its queries as a reader. */
 import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import { beforeAll, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/shared/time.ts';
-import { buildModels, readYaml, relationOf } from '../support/dbt-package.ts';
 import { forAllTests } from '../support/lifetime.ts';
-import { METRICS_FILE, metricSql } from '../support/metric-sql.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, syncSecondAccount } from '../support/worker.ts';
 
@@ -74,32 +72,6 @@ test.each(dashboard.panels.map(({ title, type }) => [title, type]))(
     );
   },
 );
-
-test('the figures of the panels equal the metrics, for one account and for all accounts', async () => {
-  await buildModels(worker);
-  const file = METRICS_FILE.parse(readYaml('models/metrics.yml'));
-  const metrics = {
-    'Open follow-ups': 'open_followups',
-    'Overdue follow-ups': 'overdue_followups',
-    Trained: 'trained',
-    'Valid inspections': 'valid_inspections',
-  };
-  for (const [title, metric] of Object.entries(metrics)) {
-    for (const accountId of ['default', undefined]) {
-      const [row = {}] = await readPanel(title, accountId === undefined ? undefined : [accountId]);
-      const query = accountId === undefined ? {} : { accountId };
-      const [wanted] = await worker.query<Row>(metricSql(file, metric, relationOf, query));
-      expect(Number(Object.values(row)[0]), title).toBe(Number(wanted?.['value']));
-    }
-  }
-  const months = await worker.query<Row>(
-    metricSql(file, 'followups_done_when_due', relationOf, { by: 'metric_time__month' }),
-  );
-  const byMonth = new Map(months.map((row) => [String(row['by']).slice(0, 7), row['value']]));
-  const shown = await readPanel('Follow-ups in time, month by month');
-  expect(shown.length).toBeGreaterThan(6);
-  for (const row of shown) expect(row['done when due']).toBe(byMonth.get(String(row['month'])) ?? null);
-});
 
 test('the backlog ends with the last day that has begun for every account, so it has no cliff at midnight', async () => {
   await worker.query(

@@ -79,6 +79,18 @@ test('the models can be built one after the other, as views and tables', async (
   await buildModels(worker);
 });
 
+test('the semantic models use only existing columns', async () => {
+  type Element = Readonly<Record<'name' | 'expr', string>>;
+  type Model = { readonly model: string } & Readonly<
+    Record<'entities' | 'dimensions' | 'measures', readonly Element[] | undefined>
+  >;
+  const { semantic_models: metrics } = readYaml('models/metrics.yml') as { semantic_models: Model[] };
+  for (const { model, entities = [], dimensions = [], measures = [] } of metrics) {
+    const columns = [...entities, ...dimensions, ...measures].map(({ name, expr = name }) => expr);
+    await worker.query(`select ${columns.join(', ')} from ${relationOf(model)} limit 0`);
+  }
+});
+
 describe.each([
   ['sources', sources, 'safety'],
   ['models', models, TARGET],

@@ -1,6 +1,4 @@
-/** The warehouse can be distributed by account_id: every key, every foreign key and every statement keeps to an account. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+
 import { describe, expect, test } from 'vitest';
 import { forAllTests } from '../support/lifetime.ts';
 import { openTestDatabase } from '../support/test-database.ts';
@@ -83,47 +81,5 @@ describe('views', () => {
     expect(joins.length).toBeGreaterThan(5);
     // The days are the same for all accounts.
     expect(joins.filter(([, condition]) => !/account_id|dates\.date/.test(condition ?? ''))).toEqual([]);
-  });
-});
-
-describe('statements', () => {
-  const folder = fileURLToPath(new URL('../../src/engine', import.meta.url));
-  const sources = ['control-tables', 'database', 'history', 'loading', 'privacy', 'reading']
-    .flatMap((room) =>
-      readdirSync(`${folder}/${room}`).map((name) => ({ name, path: `${folder}/${room}/${name}` })),
-    )
-    .filter(({ name }) => name.endsWith('.ts'))
-    .map(({ name, path }) => ({ name, text: readFileSync(path, 'utf8') }));
-
-  test('no statement writes the result of a volatile function, because each node would read another clock', () => {
-    const writers = sources.filter(
-      ({ text }) =>
-        /\b(insert|update|delete)\b/.test(text) && /\b(clock_timestamp|random|timeofday)\(/.test(text),
-    );
-    // They read it: the age of rows, of a check, the beginning of a run. They write parameters or now().
-    const readers = {
-      'optional-methods.ts': 'writeOptionalMethods',
-      'request-budget.ts': 'async replace(',
-      'stream-state.ts': 'writeStreamState',
-      'user-lookups.ts': 'export async function writePeopleAsked',
-      'retention.ts': 'await session.begin()',
-    };
-    expect(writers.map(({ name }) => name)).toEqual(Object.keys(readers));
-    for (const [index, writing] of Object.values(readers).entries()) {
-      expect(writers[index]?.text.split(writing)[1], writing).not.toContain('clock_timestamp');
-    }
-  });
-
-  test('no statement that stores records calls now(), because each node would read another clock', () => {
-    const clocks = sources.filter(
-      ({ name, text }) =>
-        name !== 'stream-session.ts' && /(?<![.`\w])(now|transaction_timestamp)\(\)/.test(text),
-    );
-    expect(clocks.map(({ name }) => name)).toEqual([]);
-  });
-
-  test('no statement selects a run by run_id without the account', () => {
-    const runs = sources.find(({ name }) => name === 'runs.ts')?.text ?? '';
-    expect(runs).not.toMatch(/where\(eq\(runs\.run_id/);
   });
 });

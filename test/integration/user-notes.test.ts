@@ -47,18 +47,3 @@ test('two streams that record the same user ids in different order wait for each
     await reader.query(`select account_id, user_id from safety_sync.user_lookups order by user_id`),
   ).toEqual(['ann', 'ben', 'cid'].map((user_id) => ({ account_id: 'north', user_id })));
 });
-
-test('streams of different accounts do not wait for each other', async () => {
-  const [north, south] = [await open('resources'), await open('resources', 'south')];
-  await inTransaction(north, async () => {
-    await recordUsers(north.connection.db, ['ann'], 'north');
-    await inTransaction(south, () => recordUsers(south.connection.db, ['ann'], 'south'));
-  });
-});
-
-test('an open session of users does not block other streams that record user ids', async () => {
-  const [users, resources] = [await open('users'), await open('resources')];
-  await inTransaction(resources, () => recordUsers(resources.connection.db, ['ann'], 'north'));
-  await inTransaction(users, () => recordUsers(users.connection.db, ['ben'], 'north'));
-  expect(await waitingForLocks()).toBe(0);
-});

@@ -23,19 +23,16 @@ describe('a sleep', () => {
   });
 });
 
-describe('a timeout', () => {
-  it('a timeout returns the value of work that ends in time, without a remaining timer', async () => {
-    expect(await withTimeout(Promise.resolve(7), 5_000)).toEqual({ inTime: true, value: 7 });
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  it('a timeout rejects if work fails in time, and ignores a later failure', async () => {
-    await expect(withTimeout(Promise.reject(new Error('broken')), 5_000)).rejects.toThrow('broken');
-    const late = sleep(6_000).then(() => Promise.reject(new Error('too late')));
-    const waited = withTimeout(late, 5_000);
-    await vi.advanceTimersByTimeAsync(6_000);
-    expect(await waited).toEqual({ inTime: false });
-  });
+it('a timeout returns the value of work that ends in time, rejects if it fails in time, and ignores a later failure', async () => {
+  expect(await withTimeout(Promise.resolve(7), 5_000)).toEqual({ inTime: true, value: 7 });
+  await expect(withTimeout(Promise.reject(new Error('broken')), 5_000)).rejects.toThrow('broken');
+  const waited = withTimeout(
+    sleep(6_000).then(() => Promise.reject(new Error('too late'))),
+    5_000,
+  );
+  await vi.advanceTimersByTimeAsync(6_000);
+  expect(await waited).toEqual({ inTime: false });
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 describe('a time of PostgreSQL', () => {
