@@ -93,13 +93,8 @@ export function describeUnlimited(
     ({ service }) => service !== undefined && !isLoopback(new URL(service.baseUrl).hostname),
   );
   if (setting !== null || without.length === 0) return null;
-  const whose =
-    accounts.length === 1
-      ? ''
-      : ` for ${nameSome(
-          without.map(({ accountId: id }) => id),
-          5,
-        )}`;
+  const ids = without.map(({ accountId: id }) => id);
+  const whose = accounts.length === 1 ? '' : ` for ${nameSome(ids, 5)}`;
   return `API_REQUESTS_PER_MINUTE=off: there is no request limit${whose}. Over its own limit the service refuses the requests of every integration of the customer`;
 }
 

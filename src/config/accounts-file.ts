@@ -16,7 +16,7 @@ import { readText, systemCode, withoutUserinfo } from './read-variables.ts';
 import * as value from './value-forms.ts';
 
 /** The defaults of an entry, from the variables. */
-export interface AccountDefaults {
+interface AccountDefaults {
   readonly schedule: ScheduleConfig;
   readonly reportingTimezone: string | null;
   readonly reportTitle: string | null;

@@ -10,7 +10,7 @@ import {
   normalizeBaseUrl,
   type ScheduleConfig,
 } from './account-config.ts';
-import { type AccountDefaults, type FoundAccounts, readAccountsFile } from './accounts-file.ts';
+import { type FoundAccounts, readAccountsFile } from './accounts-file.ts';
 import { type Environment, isNamed, readVariables, type ReadVariables } from './read-variables.ts';
 import { type PrivacyConfig, privacyProblems } from './privacy-columns.ts';
 import { type NotificationConfig, notificationsOf } from './notification-config.ts';
@@ -36,15 +36,10 @@ const ACCOUNT_VARIABLES = [
   'SAFETY_EQUIPMENT_TYPES',
 ] as const;
 
-/** The path of the file that holds a variable. */
-function variableFile(env: Environment, name: string): string | undefined {
-  const path = env[`${name}_FILE`];
-  return path === '' ? undefined : path;
-}
-
-function isSet(env: Environment, name: string): boolean {
-  return [name, `${name}_FILE`].some((one) => (env[one] ?? '') !== '');
-}
+/** undefined: not set. */
+const textOf = (env: Environment, name: string): string | undefined => env[name] || undefined;
+const isSet = (env: Environment, name: string): boolean =>
+  textOf(env, name) !== undefined || textOf(env, `${name}_FILE`) !== undefined;
 
 function scheduleOf(values: VariableValues, streams: readonly StreamDefinition[]): ScheduleConfig {
   const cronOf = (stream: StreamName): string | null => {
@@ -58,72 +53,59 @@ function scheduleOf(values: VariableValues, streams: readonly StreamDefinition[]
   };
 }
 
-/** The account that the variables themselves describe. */
-function accountOfVariables(
-  { values, problems }: ReadVariables,
-  {
-    needsService,
-    tokenFile,
-    ...defaults
-  }: AccountDefaults & { needsService: boolean; tokenFile?: string | undefined },
-): AccountConfig {
-  const { SAFETY_BASE_URL: baseUrl, SAFETY_TOKEN: token } = values;
-  const permission = 'SAFETY_ALLOW_INSECURE_HTTP=true';
-  const { allowsInsecureHttp, ...common } = defaults;
-  const wrong = baseUrl === undefined ? [] : baseUrlProblems(baseUrl, { allowsInsecureHttp, permission });
-  problems.push(...wrong.map((problem) => `SAFETY_BASE_URL: ${problem}`));
-  if (needsService && baseUrl === undefined && !isNamed(problems, 'SAFETY_BASE_URL')) {
-    problems.push(
-      'SAFETY_BASE_URL is not set: the address of the service, e.g. https://service.example.com ' +
-        '(lines NAME=value that were pasted into a shell need export before them)',
-    );
-  }
-  if (needsService && token === undefined && !isNamed(problems, 'SAFETY_TOKEN')) {
-    problems.push('SAFETY_TOKEN is not set: the API token (or SAFETY_TOKEN_FILE: a file that holds it)');
-  }
-  const isDescribed = baseUrl !== undefined && token !== undefined;
-  return {
-    ...common,
-    accountId: values.SAFETY_ACCOUNT,
-    service: isDescribed ? { baseUrl: normalizeBaseUrl(baseUrl), token, tokenFile } : undefined,
-    equipmentTypes: values.SAFETY_EQUIPMENT_TYPES,
-  };
-}
-
 /** The accounts of the file and, where the variables describe one, that one before them; and the tokens in the file. */
 function findAccounts(env: Environment, read: ReadVariables, options: LoadConfigOptions): FoundAccounts {
   const { values, problems } = read;
-  const defaults = {
+  const { SAFETY_BASE_URL: baseUrl, SAFETY_TOKEN: token, SAFETY_ACCOUNTS_FILE: file } = values;
+  const allowsInsecureHttp = values.SAFETY_ALLOW_INSECURE_HTTP;
+  const common = {
     schedule: scheduleOf(values, options.streams ?? STREAMS),
     reportingTimezone: values.REPORTING_TIMEZONE ?? null,
     reportTitle: values.REPORT_TITLE ?? null,
-    allowsInsecureHttp: values.SAFETY_ALLOW_INSECURE_HTTP,
   };
   const own: AccountConfig[] = [];
-  const isDescribed =
-    !isSet(env, 'SAFETY_ACCOUNTS_FILE') || ACCOUNT_VARIABLES.some((name) => isSet(env, name));
-  if (isDescribed) {
-    const tokenFile = variableFile(env, 'SAFETY_TOKEN');
-    own.push(accountOfVariables(read, { ...defaults, needsService: options.needsService, tokenFile }));
+  if (!isSet(env, 'SAFETY_ACCOUNTS_FILE') || ACCOUNT_VARIABLES.some((name) => isSet(env, name))) {
+    const permission = 'SAFETY_ALLOW_INSECURE_HTTP=true';
+    const wrong = baseUrl === undefined ? [] : baseUrlProblems(baseUrl, { allowsInsecureHttp, permission });
+    problems.push(...wrong.map((problem) => `SAFETY_BASE_URL: ${problem}`));
+    const lacks = (name: string, value: unknown, what: string): void => {
+      if (options.needsService && value === undefined && !isNamed(problems, name))
+        problems.push(`${name} is not set: ${what}`);
+    };
+    lacks(
+      'SAFETY_BASE_URL',
+      baseUrl,
+      'the address of the service, e.g. https://service.example.com (lines NAME=value that were pasted into a shell need export before them)',
+    );
+    lacks('SAFETY_TOKEN', token, 'the API token (or SAFETY_TOKEN_FILE: a file that holds it)');
+    const tokenFile = textOf(env, 'SAFETY_TOKEN_FILE');
+    own.push({
+      ...common,
+      accountId: values.SAFETY_ACCOUNT,
+      service:
+        baseUrl === undefined || token === undefined
+          ? undefined
+          : { baseUrl: normalizeBaseUrl(baseUrl), token, tokenFile },
+      equipmentTypes: values.SAFETY_EQUIPMENT_TYPES,
+    });
   }
-  if (values.SAFETY_ACCOUNTS_FILE === undefined) return { accounts: own, tokens: [] };
+  if (file === undefined) return { accounts: own, tokens: [] };
   const taken = own.map(({ accountId }) => accountId);
-  const file = readAccountsFile(values.SAFETY_ACCOUNTS_FILE, { ...defaults, taken, problems });
-  return { accounts: [...own, ...file.accounts], tokens: file.tokens };
+  const found = readAccountsFile(file, { ...common, allowsInsecureHttp, taken, problems });
+  return { accounts: [...own, ...found.accounts], tokens: found.tokens };
 }
 
 const LISTED_NAMES = 10;
 
 function selectAccounts(all: readonly AccountConfig[], names: readonly string[]): readonly AccountConfig[] {
-  if (names.length === 0) return all;
-  const unknown = names.filter((name) => !all.some(({ accountId }) => accountId === name));
+  const known = all.map(({ accountId }) => accountId);
+  const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
-    const known = all.map(({ accountId }) => accountId);
     throw usageError(
       `--account: no account is named ${unknown.join(', ')}; there are ${nameSome(known, LISTED_NAMES)}`,
     );
   }
-  return all.filter(({ accountId }) => names.includes(accountId));
+  return names.length === 0 ? all : all.filter(({ accountId }) => names.includes(accountId));
 }
 
 type Settings = ReturnType<typeof settingsOf>;
@@ -148,7 +130,7 @@ function settingsOf(env: Environment, values: VariableValues, isTerminal: boolea
     /** undefined: the embedded server. */
     databaseUrl: values.DATABASE_URL,
     /** The file with that URL; the password in it may change. */
-    databaseUrlFile: variableFile(env, 'DATABASE_URL'),
+    databaseUrlFile: textOf(env, 'DATABASE_URL_FILE'),
     /** Limits of each account's service. */
     api: {
       concurrency: values.API_CONCURRENCY,

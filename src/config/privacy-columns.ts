@@ -30,18 +30,13 @@ export function privacyProblems(
   const check = (variable: string, names: readonly string[], possible: readonly StoredColumn[]): void => {
     for (const name of names) {
       const found = byName.get(name);
-      if (found === undefined) {
-        const meant = closestName(name, possible.map(columnName), Infinity) ?? '';
+      const meant = closestName(name, possible.map(columnName), Infinity) ?? '';
+      if (found === undefined)
         problems.push(
-          `${variable}: there is no column ${name}; did you mean ${meant}? (expected table.column, separated by commas)`,
+          `${variable}: there is no column ${name}; did you mean ${meant}? (expected table.column)`,
         );
-      } else if (!possible.includes(found)) {
-        const why = found.needed ?? NO_PSEUDONYM;
-        const others = possible.filter(({ table }) => table === found.table).map(columnName);
-        problems.push(
-          `${variable}: ${name} cannot be there, because ${why}; of this table can: ${others.join(', ') || 'none'}`,
-        );
-      }
+      else if (!possible.includes(found))
+        problems.push(`${variable}: ${name} cannot be there, because ${found.needed ?? NO_PSEUDONYM}`);
     }
   };
   check('PRIVACY_OMIT', omit, canGo);

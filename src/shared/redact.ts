@@ -40,7 +40,7 @@ const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\
 /** Matches this many characters of a text, and as many of the others as follow them. */
 const beginningOf = (text: string, least: number): string =>
   literal(text.slice(0, least)) +
-  [...text.slice(least)].reduceRight((rest, character) => `(?:${literal(character)}${rest})?`, '');
+  Array.from(text.slice(least)).reduceRight((rest, character) => `(?:${literal(character)}${rest})?`, '');
 
 /** Whole secrets first, the longest before those that it begins with. */
 function patternOf(secrets: readonly string[], least: number): RegExp | null {
