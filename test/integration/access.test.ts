@@ -241,43 +241,6 @@ test('a confined reader that puts other operators and functions in front of thos
   ]);
 });
 
-/**
- * Functions of our schemas, and other objects beside PostgreSQL's own that their views, policies, indexes, defaults, constraints, triggers and operators use.
- */
-const FUNCTIONS = `with ours as (select oid from pg_namespace where nspname in ('safety', 'safety_sync')),
-  relations as (select oid from pg_class where relnamespace in (select oid from ours)),
-  parts as (
-    select 'pg_rewrite'::regclass as class, oid from pg_rewrite where ev_class in (select oid from relations)
-    union all select 'pg_policy'::regclass, oid from pg_policy where polrelid in (select oid from relations)
-    union all select 'pg_attrdef'::regclass, oid from pg_attrdef where adrelid in (select oid from relations)
-    union all select 'pg_constraint'::regclass, oid from pg_constraint where conrelid in (select oid from relations)
-    union all select 'pg_trigger'::regclass, oid from pg_trigger where tgrelid in (select oid from relations)
-    union all select 'pg_class'::regclass, oid from relations
-    union all select 'pg_proc'::regclass, oid from pg_proc where pronamespace in (select oid from ours)),
-  used as (
-    select d.refclassid as class, d.refobjid as oid from parts p join pg_depend d on d.classid = p.class and d.objid = p.oid),
-  functions as (
-    select oid from pg_proc where pronamespace in (select oid from ours)
-    union select oid from used where class = 'pg_proc'::regclass
-    union select o.oprcode from pg_operator o join used u on u.class = 'pg_operator'::regclass and u.oid = o.oid)
-  select f.oid::regprocedure::text as name, case when p.prosqlbody is not null then 'parsed' else p.proconfig::text end as meaning
-  from functions f join pg_proc p on p.oid = f.oid
-  where p.pronamespace <> 'pg_catalog'::regnamespace
-    and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
-  order by 1`;
-
-test('no function of the schemas or of their views and policies depends on the search_path of the caller', async () => {
-  const fixed = '{"search_path=pg_catalog, pg_temp"}';
-  expect(await worker.query(FUNCTIONS)).toEqual([
-    { name: 'safety.accounts_of(name)', meaning: fixed },
-    { name: 'safety.readable_accounts()', meaning: fixed },
-    { name: 'safety.reporting_timezone()', meaning: fixed },
-    { name: 'safety.reporting_timezone(text)', meaning: fixed },
-    { name: 'safety.reporting_today()', meaning: 'parsed' },
-    { name: 'safety.reporting_today(text)', meaning: 'parsed' },
-  ]);
-});
-
 test('a table or a view of another schema that was made in the schema by hand is not granted to a confined role', async () => {
   await worker.query('create table safety.by_hand as select id from safety.followups');
   await worker.query('create schema elsewhere create table sites (id int)');
