@@ -46,7 +46,7 @@ test('a session whose backend is terminated at any moment completes or rejects e
       await session.query('commit');
     };
     await outcome(transaction());
-    await outcome(session.copy('copy rows from stdin', ['1\n', '2\n']));
+    await outcome(session.copy('copy rows from stdin', '1\n2\n'));
     await outcome(session.query('select 1'));
     await ended;
     await expect.poll(() => session.isLost).toBe(true);
@@ -143,12 +143,15 @@ describe('a connection that has gone silent', () => {
   test('is given up when a response or the end of a COPY does not arrive', async () => {
     const { session, hold } = await openThroughProxy();
     await session.query('create temporary table rows (a text)');
-    function* rows(): Generator<string> {
-      yield '1\n';
-      hold();
-      yield '2\n';
-    }
-    await expect(session.copy('copy rows from stdin', rows())).rejects.toMatchObject(GIVEN_UP);
+    const copying = session.copy('copy rows from stdin', '1\n'.repeat(5_000_000));
+    copying.catch(() => undefined);
+    await expect
+      .poll(() =>
+        admin.query(`select from pg_stat_activity where query like 'copy rows%' and state = 'active'`),
+      )
+      .toHaveLength(1);
+    hold();
+    await expect(copying).rejects.toMatchObject(GIVEN_UP);
     const other = await openThroughProxy();
     const slow = other.session.query('select pg_sleep(0.5)');
     slow.catch(() => undefined);

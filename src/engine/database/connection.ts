@@ -1,5 +1,5 @@
 /** The only file of the warehouse that uses postgres.js: everything else gets a drizzle handle or a `StreamSession`. */
-import { once, setMaxListeners } from 'node:events';
+import { setMaxListeners } from 'node:events';
 import type net from 'node:net';
 import { Writable } from 'node:stream';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
@@ -42,10 +42,10 @@ export interface Connection {
   /** Runs one statement as text; parameters and results are text, numbers, booleans or null. */
   query<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>;
   /**
-   * `copy … from stdin`: sends the chunks, resolves when PostgreSQL has taken them. On a session `query` and other COPYs
+   * `copy … from stdin`: sends the lines, resolves when PostgreSQL has taken them. On a session `query` and other COPYs
    * and statements through `db` wait for it.
    */
-  copy(statement: string, chunks: Iterable<string | Buffer>): Promise<void>;
+  copy(statement: string, lines: string): Promise<void>;
   /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
   readonly isLost: boolean;
   /** The reason why a transaction of a session was aborted, because PostgreSQL answers every later statement with 25P02 only. */
@@ -61,8 +61,6 @@ export type TextQueries = Pick<Connection, 'query'>;
  * from an unreachable database.
  */
 const CLOSE_TIMEOUT_SECONDS = 1;
-/** Bytes (or characters) of a COPY that may wait for the network; below it the writer need not wait for a drain. */
-const MOST_UNDERWAY = 2 * 1024 * 1024;
 /** After a stop longer statements are cancelled: a younger one may be closing the run. */
 const CANCEL_AFTER_MS = SECOND_MS;
 /** With the time for closing the pool this is below ten seconds, after which service managers kill the process. */
@@ -207,7 +205,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     if (isLost) setImmediate(() => query.reject(broken()));
   });
 
-  async function sendCopy(text: string, chunks: Iterable<string | Buffer>): Promise<void> {
+  async function sendCopy(text: string, lines: string): Promise<void> {
     const query = client.unsafe(text);
     // The promise of the query is settled when the COPY begins.
     const ended = new Promise<void>((resolve, reject) => {
@@ -219,16 +217,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     let sink: Writable | undefined;
     try {
       sink = await Promise.race([query.writable(), lost]);
-      let underway = 0;
-      for (const chunk of chunks) {
-        underway += chunk.length;
-        if (sink.write(chunk)) underway = 0;
-        else if (underway > MOST_UNDERWAY) {
-          await Promise.race([once(sink, 'drain'), done]);
-          underway = 0;
-        }
-      }
-      sink.end();
+      sink.end(lines);
       await done;
     } finally {
       // Otherwise postgres.js sends CopyDone after a failure, possibly into the next COPY.
@@ -247,12 +236,12 @@ export function openConnection(options: ConnectionOptions): Connection {
         throw toDatabaseError(error);
       }
     },
-    async copy(statement, chunks) {
+    async copy(statement, lines) {
       try {
         // Earlier statements come first: postgres.js sends them one microtask after their call.
         await Promise.resolve();
         while (copying !== undefined) await copying;
-        const sent = sendCopy(statement, chunks);
+        const sent = sendCopy(statement, lines);
         const end = () => (copying = undefined);
         copying = sent.then(end, end);
         await sent;

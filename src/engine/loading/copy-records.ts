@@ -114,7 +114,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
   /** Frees the memory of the rows. */
   async function copy(copies: readonly TableCopy[], { texts }: CopyText): Promise<void> {
     for (const [position, text] of texts.splice(0).entries())
-      if (text !== '') await connection.copy(copies[position]?.statement ?? '', [Buffer.from(text)]);
+      if (text !== '') await connection.copy(copies[position]?.statement ?? '', text);
   }
 
   async function copyIntoTables(text: CopyText): Promise<void> {
