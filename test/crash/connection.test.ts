@@ -2,8 +2,6 @@
 import { sql } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import type { Connection } from '../../src/engine/database/connection.ts';
-import { toDatabaseError } from '../../src/engine/database/database-error.ts';
-import type { SafetySyncError } from '../../src/shared/errors.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { startListeningProxy } from '../support/listening-proxy.ts';
 import { openFreeStream } from '../support/open-stream.ts';
@@ -92,17 +90,6 @@ test('after a stop a long statement is cancelled, also one in a transaction of t
   ].map((work) => outcome(work));
   setTimeout(() => stop.abort(), 200);
   expect(await Promise.all(sleeping)).toEqual(['refused', 'refused']);
-});
-
-test('a failed statement of an aborted transaction is reported with the error that aborted it', async () => {
-  const session = await openFreeStream(admin.url, 'users');
-  await session.begin();
-  const full = `do $$ begin raise exception 'No space left on device' using errcode = '53100'; end $$`;
-  await session.connection.db.execute(sql.raw(full)).catch(() => undefined);
-  const consequence = await session.connection.query('select 1').catch(toDatabaseError);
-  expect((await session.explain(consequence as SafetySyncError)).message).toBe(
-    'PostgreSQL: No space left on device (53100)',
-  );
 });
 
 describe('a connection that has gone silent', () => {

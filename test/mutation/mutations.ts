@@ -118,11 +118,11 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
   ],
   6: [
     {
-      breaks: 'of a full disk only the consequence is reported',
-      file: 'src/engine/control-tables/stream-session.ts',
-      search: 'connection.abortedBy !== undefined;',
-      replace: 'connection.abortedBy === null;',
-      tests: ['test/crash/connection.test.ts > with the error that aborted it'],
+      breaks: 'a request with a refused token is repeated',
+      file: 'src/engine/api/client.ts',
+      search: "if (!(error instanceof SafetySyncError) || error.recovery !== 'retry') return false;",
+      replace: 'if (!(error instanceof SafetySyncError)) return false;',
+      tests: ['test/integration/api/retries.test.ts > a request that always fails with token_invalid'],
     },
   ],
   7: [

@@ -8,7 +8,6 @@ import { sleep } from '../../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { assertUnchanged } from './account-changes.ts';
 import type { StreamKey } from './control-tables.ts';
-import { ABORTED, databaseCode, toDatabaseError } from '../database/database-error.ts';
 import { type Connection, openConnection } from '../database/connection.ts';
 import { OWN_SETTINGS } from '../database/session-settings.ts';
 import type { WriteTime } from '../database/sql-names.ts';
@@ -137,14 +136,9 @@ function buildSession(opened: Opened) {
       transactionTime = null;
       await connection.query('rollback').catch(() => undefined);
     },
-    /**
-     * Returns the cause of an error: the first failure of the transaction if this error only follows from it, or `lock_lost`
-     * if the connection broke, because the staging tables are then gone, too.
-     */
-    async explain(caught: SafetySyncError): Promise<SafetySyncError> {
-      if (!caught.code.startsWith('database_')) return caught;
-      const isConsequence = databaseCode(caught) === ABORTED && connection.abortedBy !== undefined;
-      const error = isConsequence ? toDatabaseError(connection.abortedBy) : caught;
+    /** The error, or `lock_lost` if the connection broke, because the staging tables are then gone, too. */
+    async explain(error: SafetySyncError): Promise<SafetySyncError> {
+      if (!error.code.startsWith('database_')) return error;
       // A connection that breaks shows it with the next statement at the latest.
       await connection.query('select').catch(() => undefined);
       return connection.isLost ? lockLost(error) : error;

@@ -4,7 +4,6 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import { toIso, toMs } from '../../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
-import { asGiven } from '../database/sql-names.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { NOT_OFFERED } from '../streams/optional-methods.ts';
 import { optionalMethods, type StreamKey, streamState } from './control-tables.ts';
@@ -94,15 +93,13 @@ export async function writeStreamState(
       : lists === undefined
         ? sql`statement_timestamp()`
         : ((await readListsTime(db, accountId, lists)) ?? undefined),
-    read_parts: readPartitions && sql`${JSON.stringify(readPartitions)}::jsonb`,
+    read_parts:
+      readPartitions &&
+      sql`coalesce(${streamState.read_parts}, '{}') || ${JSON.stringify(readPartitions)}::jsonb`,
   };
-  if (Object.values(values).every((value) => value === undefined)) return;
-  const set = {
-    ...asGiven(values),
-    read_parts: readPartitions && sql`coalesce(${streamState.read_parts}, '{}') || excluded.read_parts`,
-  };
-  await db
-    .insert(streamState)
-    .values({ account_id: accountId, stream, ...values })
-    .onConflictDoUpdate({ target: [streamState.account_id, streamState.stream], set });
+  if (Object.values(values).some((value) => value !== undefined))
+    await db
+      .update(streamState)
+      .set(values)
+      .where(and(eq(streamState.account_id, accountId), eq(streamState.stream, stream)));
 }

@@ -7,7 +7,7 @@ import postgres from 'postgres';
 import { MINUTE_MS, SECOND_MS, sleep } from '../../shared/time.ts';
 import { toArrayLiteral } from './array-literal.ts';
 import { connectSocket, failingSocket, KEEP_ALIVE_SECONDS, toConnectionError } from './connect-socket.ts';
-import { ABORTED, databaseCode, toDatabaseError } from './database-error.ts';
+import { toDatabaseError } from './database-error.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { TEXT_SETTINGS } from './session-settings.ts';
 import { type OpenStatement, type Query, watchStatements } from './watch-statements.ts';
@@ -48,8 +48,6 @@ export interface Connection {
   copy(statement: string, lines: string): Promise<void>;
   /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
   readonly isLost: boolean;
-  /** The reason why a transaction of a session was aborted, because PostgreSQL answers every later statement with 25P02 only. */
-  readonly abortedBy: unknown;
   close(): Promise<void>;
 }
 
@@ -176,7 +174,6 @@ export function openConnection(options: ConnectionOptions): Connection {
   if (signal?.aborted === true) void cancelStatements();
   signal?.addEventListener('abort', () => void cancelStatements(), { signal: closing.signal });
 
-  let abortedBy: unknown;
   /** The COPY under way. Other statements are sent after it, in the order of their calls: between its rows one would end it. */
   let copying: Promise<void> | undefined;
   watchStatements(client, (query, text) => {
@@ -198,7 +195,6 @@ export function openConnection(options: ConnectionOptions): Connection {
     };
     query.reject = (error) => {
       open.delete(query);
-      if (databaseCode(error) !== ABORTED) abortedBy = error;
       statement.reject?.(error);
       reject(error);
     };
@@ -251,9 +247,6 @@ export function openConnection(options: ConnectionOptions): Connection {
     },
     get isLost() {
       return isLost;
-    },
-    get abortedBy() {
-      return abortedBy;
     },
     async close() {
       // A broken connection sends no reply: do not wait for one.

@@ -57,7 +57,7 @@ const CERTIFICATE_ADVICE =
   'Name the authority of the server’s certificate in sslrootcert (DATABASE_URL) or NODE_EXTRA_CA_CERTS, or ask for less with sslmode=require, without channel_binding.';
 
 /** An earlier statement of the transaction has failed. */
-export const ABORTED = '25P02';
+const ABORTED = '25P02';
 
 /** A statement that was cancelled from outside, or a later one in its transaction. */
 export function isCancelled(error: unknown): boolean {

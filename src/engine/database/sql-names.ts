@@ -22,13 +22,6 @@ export const instantOf = ({ now }: TransactionTime): SQL => sql`${now}::timestam
 export const syncedAtOf = ({ syncedAt }: Pick<WriteTime, 'syncedAt'>): SQL => sql`${syncedAt}::timestamptz`;
 
 export const name = (text: string): SQL => sql`${sql.identifier(text)}`;
-/** Like `asInserted`, as an object for drizzle, which leaves out a column with undefined. */
-export const asGiven = <Values extends object>(values: Values): Partial<Record<keyof Values, SQL>> =>
-  Object.fromEntries(
-    Object.entries(values)
-      .filter(([, value]) => value !== undefined)
-      .map(([column]) => [column, sql`excluded.${name(column)}`]),
-  ) as Partial<Record<keyof Values, SQL>>;
 
 function each(names: readonly string[], toSql: (column: SQL) => SQL, separator = sql`, `): SQL {
   const all = names.map((column) => toSql(name(column)));

@@ -6,7 +6,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
-import { ignoreRejection } from '../../shared/errors.ts';
 import { isPseudonym } from '../../shared/pseudonym.ts';
 import { userColumns } from '../streams/stored-columns.ts';
 import { BatchIssues, buildRejection } from './batch-issues.ts';
@@ -136,9 +135,8 @@ export function createBatches(options: LoadOptions) {
 
   /** Part of the open transaction. */
   async function store({ seen, added, changed, issues }: Prepared): Promise<void> {
-    const marked = tracksSeen ? ignoreRejection(markSeen(connection, seen)) : undefined;
-    await copies.send(added, changed);
-    await marked;
+    // All at once: the first failure is the reason of those after it.
+    await Promise.all([tracksSeen && markSeen(connection, seen), copies.send(added, changed)]);
     await writeIssues(connection, issues);
     for (const key of changed.keys) staged.add(key);
   }
