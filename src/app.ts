@@ -88,8 +88,8 @@ export function buildApiClient(
           `waiting for the request limit until ${formatTime(untilMs)}`,
         ),
     }),
-    ...(tokenFile === undefined ? {} : { readToken: () => readTokenFile(tokenFile) }),
-    ...(admit === undefined ? {} : { admit }),
+    readToken: tokenFile === undefined ? undefined : () => readTokenFile(tokenFile),
+    admit,
     onNewToken: (token) => {
       addSecrets?.([token]);
       log.info('the token was replaced in its file: using the new one');

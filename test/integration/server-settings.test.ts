@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { checkDatabase } from '../../src/cli/check/check-database.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
-import { readServerNumber } from '../../src/engine/database/session-settings.ts';
 import { HOUR_MS } from '../../src/shared/time.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
@@ -91,7 +90,10 @@ test('migrate and check refuse a database in another encoding, with the command 
   url.pathname = `${url.pathname}_latin`;
   const name = url.pathname.slice(1);
   const admin = connectForTest(empty.url);
-  const provider = (await readServerNumber(admin)) >= 150000 ? 'locale_provider libc' : '';
+  const [server] = await admin.query<{ version: number }>(
+    `select current_setting('server_version_num')::int as version`,
+  );
+  const provider = (server?.version ?? 0) >= 150000 ? 'locale_provider libc' : '';
   await admin.query(
     `create database "${name}" encoding latin1 lc_collate 'C' lc_ctype 'C' ${provider} template template0`,
   );

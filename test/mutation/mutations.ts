@@ -122,7 +122,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/engine/api/client.ts',
       search: "if (!(error instanceof SafetySyncError) || error.recovery !== 'retry') return false;",
       replace: 'if (!(error instanceof SafetySyncError)) return false;',
-      tests: ['test/integration/api/retries.test.ts > a request that always fails with token_invalid'],
+      tests: ['test/integration/api/retries.test.ts > a request that always fails with'],
     },
   ],
   7: [

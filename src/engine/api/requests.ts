@@ -30,7 +30,7 @@ export interface ApiClientOptions {
   readonly clock: Clock;
   readonly onRetry?: (event: RetryEvent) => void;
   /** Called before each request of a caller, not before its retries; its failure is that of the request. */
-  readonly admit?: (method: string) => Promise<void>;
+  readonly admit?: ((method: string) => Promise<void>) | undefined;
   /** Called after every request; `error`: its code, null: it got its response. */
   readonly onRequest?: (request: RequestLine) => void;
   readonly userAgent: string;

@@ -195,16 +195,10 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
   };
 }
 
-/** The parts of a URL that must not be shown, as they are written and as they are meant. */
+/** The parts of a URL that must not be shown. The redactor knows their other spellings. */
 export function secretsOfDatabaseUrl(text: string): string[] {
-  const { user, password: written, query } = splitUrl(text);
-  const { password } = parseDatabaseUrl(text);
-  if (password === undefined) return [];
-  const parameters = query.match(/(?<=^|&)(?:ssl)?password=[^&]*/g) ?? [];
+  const { password = '' } = parseDatabaseUrl(text);
+  const written = text.match(/(?<=:\/\/)[^/?#:]*:[^/?#]+@|(?<=[?&])(?:ssl)?password=[^&]*/g) ?? [];
   // A short password is redacted in its URL only, because it may also be a word, and logs without that word would be unreadable.
-  return [
-    ...(written === '' ? [] : [`${user}:${written}@`]),
-    ...parameters,
-    ...(password.length >= 8 ? [password, ...(written === '' ? [] : [written])] : []),
-  ];
+  return [...written, ...(password.length >= 8 ? [password] : [])];
 }

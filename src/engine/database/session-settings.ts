@@ -1,7 +1,4 @@
-/**
- * The version of the server, and the settings that a session makes for itself, independent of server,
- * database and role.
- */
+/** The settings that a session makes for itself, independent of server, database and role. */
 
 /**
  * An expression that removes the time-outs of the role or the database from a session. They are intended for other sessions: a
@@ -29,13 +26,3 @@ export const OWN_SETTINGS = `set_config('search_path', 'pg_catalog', false),
  * are not sent here, because a pooler refuses a connection with unknown settings, and PgBouncer accepts few others.
  */
 export const TEXT_SETTINGS = { DateStyle: 'ISO, YMD', TimeZone: 'UTC', standard_conforming_strings: 'on' };
-
-/** `180001` for PostgreSQL 18.1. */
-export async function readServerNumber(connection: {
-  query<Row>(text: string): Promise<Row[]>;
-}): Promise<number> {
-  const [server] = await connection.query<{ number: number }>(
-    `select current_setting('server_version_num')::int as number`,
-  );
-  return server?.number ?? 0;
-}
