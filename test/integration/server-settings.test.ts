@@ -13,7 +13,7 @@ import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 const OF_DATABASE = {
   datestyle: 'German',
   default_transaction_isolation: 'serializable',
-  extra_float_digits: '-10',
+  extra_float_digits: '0',
   intervalstyle: 'sql_standard',
   bytea_output: 'escape',
   standard_conforming_strings: 'off',
