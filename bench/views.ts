@@ -1,15 +1,12 @@
 /**
- * Measures each view and each question of docs/questions.md on a large warehouse, and in the same run a plain scan of the
- * largest table that it reads. The server has its own settings, including `jit`. Every statement is planned again, so
- * planning counts. For a view that takes longer than promised, the time until a client has all rows is also reported, and
- * the same for a table with only these rows. Run it with `npm run bench:views`. It fills its own database by SQL.
+ * Measures each view and each question of docs/questions.md on a large warehouse. The server has its own settings, including
+ * `jit`. Every statement is planned again, so planning counts. Run it with `npm run bench:views`. It fills its own database by
+ * SQL.
  * DATABASE_URL is a server on which it may create databases; default: the embedded one, which has no JIT. FOLLOWUPS,
  * EMPLOYEES and EQUIPMENT are the numbers of rows, in ACCOUNTS equal accounts. `--plans` prints the plans of slow statements; `KEEP=1` keeps the
  * database.
  */
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import postgres from 'postgres';
 import type { Connection } from '../src/engine/database/connection.ts';
 import { countDays } from '../src/engine/history/days.ts';
 import { startServer } from './support/database.ts';
@@ -130,48 +127,7 @@ async function explain(connection: Connection, text: string): Promise<string> {
   return plan.map((row) => row['QUERY PLAN']).join('\n');
 }
 
-/** ms until a client has all rows as text and has done nothing with them: of the view, and of a table of the same rows. */
-async function measureReading(connection: Connection, url: string, view: string): Promise<object> {
-  const client = postgres(url, { max: 1 });
-  const read = async (text: string): Promise<{ ms: number; bytes: number }> => {
-    const begunMs = performance.now();
-    let bytes = 0;
-    const rows = await client.unsafe(`copy (${text}) to stdout`).readable();
-    // In flowing mode, because postgres.js stops reading when the chunks of a stream are requested one by one.
-    rows.on('data', (chunk: Buffer) => (bytes += chunk.length));
-    await once(rows, 'end');
-    return { ms: performance.now() - begunMs, bytes };
-  };
-  await connection.query(`create table copied as select * from safety.${view}`);
-  await connection.query('vacuum analyze copied');
-  const [size] = await connection.query<{ rows: number }>('select count(*)::int as rows from copied');
-  // postgres.js never returns a stream that ends with its first chunk.
-  if ((size?.rows ?? 0) < 10_000) {
-    await connection.query('drop table copied');
-    await client.end();
-    return { rows: size?.rows };
-  }
-  const times = { view: Infinity, table: Infinity, mb: 0 };
-  for (let run = 0; run < RUNS; run += 1) {
-    const { ms, bytes } = await read(`select * from safety.${view}`);
-    times.view = Math.min(times.view, ms);
-    times.mb = bytes / 1e6;
-    times.table = Math.min(times.table, (await read('select * from copied')).ms);
-  }
-  await connection.query('drop table copied');
-  await client.end();
-  return { read_ms: rounded(times.view), read_of_a_table_ms: rounded(times.table), mb: rounded(times.mb) };
-}
-
-interface Measured {
-  readonly what: string;
-  readonly ms: number;
-  /** The largest table that it reads, and ms of a plain scan of it. */
-  readonly table: string;
-  readonly scan: number;
-}
-
-async function run(connection: Connection, databaseUrl: string): Promise<void> {
+async function run(connection: Connection): Promise<void> {
   const accounts = Array.from({ length: ACCOUNTS }, (_, at) => (at === 0 ? 'default' : `account-${at}`));
   for (const account of accounts)
     for (const statement of FILL) await connection.query(statement.replaceAll(`'default'`, `'${account}'`));
@@ -187,41 +143,23 @@ async function run(connection: Connection, databaseUrl: string): Promise<void> {
   await connection.query('vacuum full analyze safety.followups');
   await connection.query('vacuum analyze');
 
-  const sizes = await connection.query<{ name: string; pages: number }>(
-    `select relname as name, relpages as pages from pg_class where relnamespace = 'safety'::regnamespace and relkind = 'r' order by 2 desc`,
-  );
-  const scans = new Map<string, number>();
   const views = await connection.query<{ name: string }>(
     `select viewname as name from pg_views where schemaname = 'safety' order by 1`,
   );
   const all = views.map(({ name }) => [name, `select * from safety.${name}`] as const);
-  const late: Measured[] = [];
+  const late: string[] = [];
   for (const [what, text] of [...all, ...Object.entries(QUESTIONS), ...readQuestions()]) {
-    const plan = await explain(connection, text);
-    const table = sizes.find(({ name }) => new RegExp(` on ${name}\\b`).test(plan))?.name ?? '';
-    if (table !== '' && !scans.has(table))
-      scans.set(table, await measure(connection, `select * from safety.${table}`));
-    const scan = scans.get(table) ?? 0;
     const ms = await measure(connection, text);
-    const measured = { what, ms, table, scan };
-    if (ms > PROMISED_MS) late.push(measured);
-    print({
-      ...measured,
-      ms: rounded(ms),
-      scan: rounded(scan),
-      ratio: rounded(ms / scan),
-      is_kept: ms <= PROMISED_MS,
-    });
-    if (ms > PROMISED_MS && views.some(({ name }) => name === what))
-      print({ what, ...(await measureReading(connection, databaseUrl, what)) });
-    if (ms > PROMISED_MS && process.argv.includes('--plans')) {
+    const isKept = ms <= PROMISED_MS;
+    print({ what, ms: Math.round(ms * 10) / 10, is_kept: isKept });
+    if (isKept) continue;
+    late.push(what);
+    if (process.argv.includes('--plans'))
       process.stdout.write(`${await explain(connection, `(analyze, buffers) ${text}`)}\n`);
-    }
   }
-  print({ promised_ms: PROMISED_MS, longer: late.map(({ what }) => what) });
+  print({ promised_ms: PROMISED_MS, longer: late });
 }
 
-const rounded = (value: number): number => Math.round(value * 10) / 10;
 const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
 /** With the text of docs/questions.md. */
@@ -240,7 +178,7 @@ try {
     accounts: ACCOUNTS,
     of_each: { followups: FOLLOWUPS, employees: EMPLOYEES, equipment: EQUIPMENT },
   });
-  await run(warehouse.connection, warehouse.url);
+  await run(warehouse.connection);
 } finally {
   await (process.env['KEEP'] === undefined ? warehouse.drop() : warehouse.connection.close());
   await server.close();

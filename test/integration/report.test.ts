@@ -206,10 +206,8 @@ describe('areas', () => {
     );
   });
 
-  test('an unknown area is refused with the names of those that there are', async () => {
-    await expect(read('field_office=Houtson')).rejects.toThrow(
-      /^there is no office Houtson; there are Aberdeen – Altens yard, .*Houston – Pasadena shop/,
-    );
+  test('an unknown area is refused', async () => {
+    await expect(read('field_office=Houtson')).rejects.toThrow(/^there is no office Houtson; /);
   });
 });
 

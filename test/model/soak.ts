@@ -13,14 +13,7 @@ const { values } = parseArgs({
     path: { type: 'string' },
   },
 });
-const vitest = [
-  'vitest',
-  'run',
-  '--project',
-  'tests',
-  '--disable-console-intercept',
-  'test/model/model.test.ts',
-];
+const vitest = ['vitest', 'run', 'test/model/model.test.ts', '--project=tests', '--disableConsoleIntercept'];
 const { status } = spawnSync('npx', vitest, {
   stdio: 'inherit',
   env: {

@@ -70,15 +70,6 @@ export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
       field: 'versions[0].type',
       value: 'hologram',
     },
-    observed: (key) => {
-      const fields = Object.entries(resource(key)).filter(([name]) => name !== 'category_id');
-      const version = { creator_id: '10001', created: NOON, approvedOn: NOON, version: '1', description: '' };
-      const versions = [
-        { ...version, type: 'file', file: 'a/b.pdf', size: 48_213 },
-        { ...version, type: 'link', file: null, link: 'https://documents.example/2' },
-      ];
-      return [{ ...Object.fromEntries(fields), versions }];
-    },
     beforeRun: nothing,
   },
   followups: {
@@ -101,54 +92,19 @@ export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
     text: { field: 'm_assigner_id', column: 'assigner_id' },
     bad: { field: 'due', column: 'due_on', value: 20_261_399, right: 20_261_130 },
     unknownValue: null,
-    observed: (key) => {
-      const message = { date: NOON, m_user_id: '10001' };
-      const followup = {
-        form_id: 17,
-        response_id: 990_002,
-        created_on: String(NOON - 5_000),
-        updated_on: String(NOON),
-        m_observer_id: '10001',
-        m_assigner_id: '10001',
-        m_assignee_id: '10002',
-        field_id: 'f1',
-      };
-      const open = { open: true, due: null, resolved_on: null, m_completer_id: null };
-      const closed = { open: false, due: 20_261_130, m_completer_id: '10002' };
-      return [
-        {
-          ...followup,
-          ...open,
-          id: `${key}-open`,
-          deleted: false,
-          in_progress: true,
-          followup_display_id: '1234',
-          messages: [
-            { ...message, id: 'a', note: null, m_reassignee_id: null, signature: null, notify: true },
-            { ...message, id: 'b', note: 'b', signature: { name: 'A. B.' }, attachments: [{ key: 'c' }] },
-          ],
-        },
-        {
-          ...followup,
-          ...closed,
-          id: `${key}-closed`,
-          resolved_on: String(NOON),
-          deleted: false,
-          in_progress: false,
-          followup_display_id: 1235,
-          messages: [{ ...message, id: 'a', note: 'a', attachments: [{ key: 'd', caption: 'e' }] }],
-        },
-        {
-          ...followup,
-          ...closed,
-          id: `${key}-deleted`,
-          resolved_on: NOON,
-          deleted: true,
-          in_progress: false,
-          messages: [],
-        },
-      ];
-    },
+    observed: (key) => [
+      {
+        ...{ id: key, form_id: 17, response_id: 990_002, field_id: 'f1', followup_display_id: 1235 },
+        ...{ created_on: String(NOON - 5_000), updated_on: String(NOON) },
+        ...{ m_observer_id: '10001', m_assigner_id: '10001', m_assignee_id: '10002' },
+        ...{ open: true, due: null, resolved_on: null, m_completer_id: null },
+        ...{ deleted: false, in_progress: true },
+        messages: [
+          { id: 'a', date: NOON, m_user_id: '10001', note: null, m_reassignee_id: null, signature: null },
+          { id: 'b', date: NOON, m_user_id: '10001', note: 'b', signature: { name: 'A. B.' }, notify: true },
+        ],
+      },
+    ],
     beforeRun: nothing,
   },
   'training-employee-status': {
@@ -169,16 +125,6 @@ export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
     text: { field: 'status', column: 'status' },
     bad: { field: 'percent_complete', column: 'percent_complete', value: 'most of it', right: 62.5 },
     unknownValue: { patch: { status: 'suspended' }, field: 'status', value: 'suspended' },
-    observed: (key) => [
-      {
-        status: 'unassigned',
-        m_user_id: key,
-        percent_complete: 0,
-        incomplete_training_ids: [],
-        complete_training_ids: [],
-        last_completed: [],
-      },
-    ],
     beforeRun: ({ sandbox }) => {
       sandbox.store.recalculateTraining(sandbox.store.trainingCalculation().lastUpdated + 1);
       return nothing();
@@ -215,25 +161,6 @@ export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
     text: { field: 'serialNumber', column: 'serial_number' },
     bad: { field: 'created', column: 'created_at', value: { at: 'noon' }, right: NOON - 7_000 },
     unknownValue: { patch: { status: 'quarantined' }, field: 'status', value: 'quarantined' },
-    observed: (key) => [
-      {
-        id: key,
-        serialNumber: '',
-        equipmentType_id: HARNESSES,
-        created: NOON,
-        clients_id: [],
-        assignedUsers_id: ['10001', '10002'],
-        assignedUser_id: '10001',
-        title: '',
-        notes: '',
-        isInService: true,
-        metavalues: { '3201': 5, '3202': 'text', '3203': { item_ids: [901] } },
-        projects: [
-          { id: 41, name: 'North yard' },
-          { id: 42, name: 'South yard' },
-        ],
-      },
-    ],
     beforeRun: nothing,
   },
   'completed-trainings': {
@@ -272,19 +199,6 @@ export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
         notes: null,
         signature: { name: 'A. B.' },
         files: [{ key: 'a' }, { key: 'b', caption: 'c' }],
-      },
-      {
-        id: 5_900_002,
-        training_id: 301,
-        m_user_id: '10002',
-        created: NOON,
-        date_number: 20_260_201,
-        special_expiration_date_number: 20_270_201,
-        m_instructor_id: '10001',
-        group_training_id: 41,
-        notes: '',
-        signature: null,
-        files: [],
       },
     ],
     beforeRun: nothing,

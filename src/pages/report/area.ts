@@ -3,7 +3,6 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { type Area, describeArea } from '../../shared/area.ts';
 import { usageError } from '../../shared/errors.ts';
-import { nameSome } from '../../shared/format.ts';
 import { bind, type Readable, type Scope } from './statement.ts';
 
 /** Who is responsible for a piece of equipment. */
@@ -34,7 +33,6 @@ select r.equipment_id, 'supervisor', p.supervisor_name, null, substr(p.superviso
 from (${RESPONSIBLE}) r join safety.people p on p.account_id = $1 and p.user_id = r.user_id and p.supervisor_name is not null`;
 
 const IDS = z.tuple([z.object({ people: z.array(z.string()), equipment: z.array(z.string()) })]);
-const NAMES = z.array(z.object({ area: z.string() }));
 
 /** Throws `usage_invalid` if the account has no such area. */
 export async function readScope(db: Readable, accountId: string, area: Area | null): Promise<Scope> {
@@ -52,12 +50,7 @@ export async function readScope(db: Readable, accountId: string, area: Area | nu
     )),
   ]);
   if (found.people.length + found.equipment.length > 0) return { accountId, ...found };
-  const known = NAMES.parse([
-    ...(await db.execute(
-      sql`select distinct area from (${bind(PEOPLE_PLACES, all)}) a where a.area_kind = ${kind} order by 1`,
-    )),
-  ]).map((row) => row.area);
   throw usageError(
-    `there is no ${describeArea(area)}; there are ${known.length === 0 ? 'none' : nameSome(known, 20)}`,
+    `there is no ${describeArea(area)}; the report of the whole account shows those that there are`,
   );
 }
