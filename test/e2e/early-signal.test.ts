@@ -102,14 +102,6 @@ describe('a SIGTERM while the program loads', () => {
     ],
   };
 
-  inProof(() => {
-    it('a SIGTERM while the program loads ends the worker with 0 before any run or request', async () => {
-      expect(await endOf(process.execPath, [BINARY, 'start'])).toEqual(clean);
-      expect(await fixture.query('select from safety_sync.runs')).toEqual([]);
-      expect(fixture.sandbox.requests).toEqual([]);
-    });
-  });
-
   it.runIf(canBeProcessOne)(
     'a SIGTERM while the program loads ends a worker that is process 1, as in a container, with 0',
     async () => {

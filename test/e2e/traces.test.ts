@@ -144,12 +144,4 @@ describe('a program without traces', () => {
       expect(code).toBe(0);
     }
   });
-
-  inProof(() => {
-    it('the hook of these tests detects a loaded trace SDK: a program with traces fails', async () => {
-      const { code, stderr } = await refusing({ OTEL_TRACES_EXPORTER: 'otlp' });
-      expect(stderr).toContain('loaded ./trace-sdk-');
-      expect(code).toBe(2);
-    });
-  });
 });

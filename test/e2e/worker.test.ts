@@ -100,19 +100,6 @@ describe.concurrent('start', () => {
       for (const output of [stderr, html, metrics, status]) expect(output).not.toContain(secret);
   });
 
-  it('start reports the variables to set if its port is in use', async ({ fixture, expect }) => {
-    const { port } = new URL(fixture.sandbox.url);
-    const { code, stderr } = await fixture.run(['start'], { HTTP_PORT: port });
-    expect(stderr).toMatch(
-      /configuration_invalid: cannot serve HTTP on .*EADDRINUSE.*set HTTP_HOST and HTTP_PORT/,
-    );
-    // The log begins with the identity of the process, before any failure.
-    expect(parseLog(stderr).map(({ msg }) => msg)).toEqual([
-      expect.stringMatching(/^safety-sync \S+ is starting$/),
-    ]);
-    expect(code).toBe(2);
-  });
-
   it('a SIGTERM while the service hangs ends the run as interrupted and the worker with 0', async ({
     fixture,
     expect,
@@ -198,26 +185,6 @@ describe.concurrent('start', () => {
 });
 
 describe.concurrent('sync', () => {
-  inProof(() => {
-    it('a SIGINT while the service hangs closes the run as interrupted, and the next sync reads everything', async ({
-      fixture,
-      expect,
-    }) => {
-      fixture.sandbox.faults.next(() => true, { kind: 'hang' });
-      const running = fixture.cli.start(['sync', 'followups'], fixture.env);
-      await expect
-        .poll(() => fixture.sandbox.requests.filter(({ fault }) => fault === 'hang').length, TIMEOUT)
-        .toBe(1);
-      running.kill('SIGINT');
-      const { code, stdout } = await running.finished;
-      expect(stdout).toMatch(/^interrupted: The run was stopped by a signal/m);
-      expect(code).toBe(1);
-      expect(await readRuns(fixture)).toMatchObject([{ status: 'failed', error_code: 'interrupted' }]);
-      const next = await fixture.run(['sync', 'followups']);
-      expect(next.stdout).toMatch(/^followups +succeeded +130 +130 /m);
-    });
-  });
-
   it('a second sync of a stream waits for the first, reports its run, and then finds no change', async ({
     fixture,
     expect,

@@ -109,7 +109,7 @@ describe('several accounts in one worker', () => {
         );
         expect(states.get('unreachable')?.not_ready).toEqual([
           expect.stringMatching(
-            /^The service cannot be used.* \(network_error.*have never been synced\. It has been so/,
+            /^The service cannot be used.* \(network_error.*Not fresh because of it.* It has been so/,
           ),
         ]);
         // The refused account alone is left alone.

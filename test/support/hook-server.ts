@@ -13,26 +13,12 @@ export interface HookServer {
   readonly bodies: string[];
   /** 200: accepts; `hang`: never responds. */
   answer: number | 'hang';
-  /** The body of refusals; repeated endlessly. */
-  says: string | null;
-  /** Resolves when the next request has arrived completely. */
-  next(): Promise<void>;
   close(): Promise<void>;
 }
 
 export const HOOK_SECRET = 'T0CANARY/B0CANARY/hook-canary-secret';
 
-/** Writes until the client stops reading. */
-function flood(response: ServerResponse, text: string): void {
-  const go = (): void => {
-    while (!response.destroyed && response.write(text));
-    response.once('drain', go);
-  };
-  go();
-}
-
 export async function startHookServer(): Promise<HookServer> {
-  let waiting: (() => void)[] = [];
   const server = createServer((request, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -44,18 +30,11 @@ export async function startHookServer(): Promise<HookServer> {
         return;
       }
       hook.bodies.push(body);
-      const waiters = waiting;
-      waiting = [];
       if (hook.answer !== 'hang') {
         if (hook.answer < 300) hook.texts.push((JSON.parse(body) as { text: string }).text);
-        if (hook.says !== null) flood(response.writeHead(hook.answer), hook.says);
         // Echoes the request, as some services do.
-        else
-          response
-            .writeHead(hook.answer)
-            .end(hook.answer < 300 ? 'ok' : `no such hook: ${request.url ?? ''}`);
+        response.writeHead(hook.answer).end(hook.answer < 300 ? 'ok' : `no such hook: ${request.url ?? ''}`);
       }
-      for (const resolve of waiters) resolve();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -65,8 +44,6 @@ export async function startHookServer(): Promise<HookServer> {
     bodies: [],
     pings: 0,
     answer: 200,
-    says: null,
-    next: () => new Promise((resolve) => waiting.push(resolve)),
     async close() {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));

@@ -6,22 +6,16 @@ interface ReceivedMail {
   readonly subject: string;
   /** By content type, decoded: `text/plain`, `text/html`. */
   readonly parts: Readonly<Record<string, string>>;
-  /** Contents of attachments by file name. */
-  readonly attachments: Readonly<Record<string, string>>;
-  /** Their bytes. */
+  /** Attachments by file name. */
   readonly files: Readonly<Record<string, Buffer>>;
-  readonly raw: string;
 }
 
-/** A small SMTP server that accepts mail, refuses logins or recipients, or hangs. */
+/** A small SMTP server that accepts mail, or refuses logins or recipients. */
 export interface MailServer {
   readonly url: string;
   readonly mails: ReceivedMail[];
-  /**
-   * `refuse`: refuses every recipient; `hang`: sends nothing, not even a greeting; `unauthorized`: refuses every login;
-   * `flood`: sends an endless greeting.
-   */
-  behaviour: 'take' | 'refuse' | 'hang' | 'unauthorized' | 'flood';
+  /** `refuse`: refuses every recipient; `unauthorized`: refuses every login. */
+  behaviour: 'take' | 'refuse' | 'unauthorized';
   close(): Promise<void>;
 }
 
@@ -54,7 +48,6 @@ function readParts(
   entity: string,
   into: {
     parts: Record<string, string>;
-    attachments: Record<string, string>;
     files: Record<string, Buffer>;
   },
 ): void {
@@ -69,21 +62,17 @@ function readParts(
   const bytes = decode(body, headerOf(head, 'content-transfer-encoding'));
   const file = /filename="?([^";]+)"?/.exec(headerOf(head, 'content-disposition'))?.[1];
   if (file === undefined) into.parts[type.split(';', 1)[0] ?? ''] = bytes.toString();
-  else {
-    into.attachments[file] = bytes.toString();
-    into.files[file] = bytes;
-  }
+  else into.files[file] = bytes;
 }
 
 function toMail(from: string, to: readonly string[], raw: string): ReceivedMail {
-  const found = { parts: {}, attachments: {}, files: {} };
+  const found = { parts: {}, files: {} };
   readParts(raw, found);
   return {
     from,
     to,
     subject: decodeWords(headerOf(raw.split(/\r?\n\r?\n/)[0] ?? '', 'subject')),
     ...found,
-    raw,
   };
 }
 
@@ -118,7 +107,7 @@ export async function startMailServer(): Promise<MailServer> {
           say('250 ok');
           break;
         case 'RCPT':
-          if (box.behaviour === 'refuse' || address.startsWith('unknown@')) say('550 no such user');
+          if (box.behaviour === 'refuse') say('550 no such user');
           else {
             to.push(address);
             say('250 ok');
@@ -142,13 +131,7 @@ export async function startMailServer(): Promise<MailServer> {
       rest = lines.pop() ?? '';
       lines.forEach(take);
     });
-    if (box.behaviour === 'flood') {
-      const go = (): void => {
-        while (!socket.destroyed && socket.write('220-here\r\n'.repeat(1000)));
-      };
-      socket.on('drain', go);
-      go();
-    } else if (box.behaviour !== 'hang') say('220 here');
+    say('220 here');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const box: MailServer = {

@@ -54,13 +54,11 @@ function toLine(alike: readonly [AlertRow, ...AlertRow[]], { accounts }: Message
     const advice = adviceAbout(event, code, tokenSource === undefined ? [] : [tokenSource]);
     return { mark: '✗', what: name(begun), when: `since ${at}`, advice };
   }
-  const lastedMs = Math.max(SECOND_MS, toMs(ended) - beganMs);
+  const lasted = roughly(formatDuration(Math.max(SECOND_MS, toMs(ended) - beganMs)));
   return {
     mark: '✓',
-    what: name(
-      one.sent_at === null ? `over before it was sent: ${begun}` : ALERT_WORDS[event].over(subjects),
-    ),
-    when: `it began ${at} and was over after ${roughly(formatDuration(lastedMs))}`,
+    what: name(`over: ${begun}`),
+    when: `it began ${at} and lasted ${lasted}`,
     advice: '',
   };
 }
@@ -99,17 +97,18 @@ export function testMessage(): AlertMessage {
 
 /** `rows`: at least one; all of one channel. Those that began come first. */
 export function toMessage(rows: readonly AlertRow[], context: MessageContext): AlertMessage {
-  const alike = groupBy(rows, ({ account_id, event, code, detail, ended_at, sent_at }) =>
-    JSON.stringify([account_id, event, code, detail, ended_at === null, sent_at === null]),
+  const alike = groupBy(rows, ({ account_id, event, code, detail, ended_at }) =>
+    JSON.stringify([account_id, event, code, detail, ended_at === null]),
   );
   const lines = alike
     .map((group) => toLine(group, context))
     .sort((one, other) => (one.mark > other.mark ? -1 : 1));
   const begun = lines.filter(({ mark }) => mark === '✗').length;
   const [first] = lines;
-  const single = first === undefined ? '' : `${first.mark === '✗' ? '' : 'Over: '}${first.what}`;
   const subject =
-    lines.length === 1 ? single : `${formatNumber(begun, 'alert')}, ${lines.length - begun} over`;
+    lines.length === 1
+      ? (first?.what ?? '')
+      : `${formatNumber(begun, 'alert')}, ${lines.length - begun} over`;
   const left = lines.length - MOST_LINES;
   const rest = left > 0 ? [`And ${formatNumber(left, 'more alert')}: see the status page of the worker`] : [];
   const [id = ''] = context.accounts.keys();

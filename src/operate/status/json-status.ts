@@ -48,10 +48,3 @@ export function toJsonStatus(status: Status, detail: AccountDetail | null): unkn
     });
   return toJson({ ...process, ...only, ...ofProblems(status), ...detail });
 }
-
-/** Removes secrets from all texts. */
-export function redactStatus<Value>(status: Value, redact: (text: string) => string): Value {
-  const clean = (_name: string, value: unknown): unknown =>
-    typeof value === 'string' ? redact(value) : value;
-  return JSON.parse(JSON.stringify(status, clean)) as Value;
-}

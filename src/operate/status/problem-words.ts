@@ -8,7 +8,6 @@ import { streamWords } from '../../engine/streams/index.ts';
 import { adviceOf, type TokenSource } from '../../shared/errors.ts';
 import { capital } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
-import type { StreamStatus } from './facts.ts';
 import type { Problem, ProblemKind } from './problem.ts';
 
 const MOST_NAMED = 6;
@@ -40,7 +39,7 @@ const streams =
     return `${joinNames(words)} ${isOne ? singular : plural}`;
   };
 
-const names = (subjects: readonly string[]): string => joinNames(subjects.map(streamWords));
+export const streamNames = (subjects: readonly string[]): string => joinNames(subjects.map(streamWords));
 
 /**
  * `severity of follow-ups` for `followups severity`. The service chooses the name, so all characters are removed that could
@@ -55,9 +54,6 @@ const fields = (subjects: readonly string[]): string =>
     }),
   );
 
-const credentials = (accepts: string, lets: string) => (subjects: readonly string[]) =>
-  subjects.includes('') ? `the service ${accepts} the credentials` : `the service ${lets} ${names(subjects)}`;
-
 interface Words {
   readonly is: (subjects: readonly string[]) => string;
   /** For problems without an error code. */
@@ -67,65 +63,55 @@ interface Words {
 interface AlertWords extends Words {
   /** When the alert begins, for the documentation, in Markdown. */
   readonly when: string;
-  readonly over: (subjects: readonly string[]) => string;
 }
 
 export const ALERT_WORDS: Readonly<Record<AlertEvent, AlertWords>> = {
   credentials_refused: {
     when: 'the service refuses the token, or lets it read a stream no longer',
-    is: credentials('refuses', 'does not let this token read'),
-    over: (subjects) => `${credentials('accepts', 'lets this token read')(subjects)} again`,
+    is: (subjects) =>
+      subjects.includes('')
+        ? 'the service refuses the credentials'
+        : `the service does not let this token read ${streamNames(subjects)}`,
   },
   service_away: {
     when: 'the last run of a stream failed because the service does not respond, and none has succeeded since',
     is: () => 'the service cannot be used',
-    over: () => 'the service can be used again',
   },
   stale: {
     when: 'a scheduled stream has not succeeded within `FRESHNESS_BUDGET_MINUTES`, and none of the other alerts says why; a first sync has no limit',
     is: streams('is stale', 'are stale'),
-    over: streams('is fresh again', 'are fresh again'),
     advice:
       'No run failed: see on the status page and in the worker’s log whether runs take long or do not begin.',
   },
   stream_failing: {
     when: 'the last run or the last `reconcile` of a stream failed',
     is: streams('fails', 'fail'),
-    over: streams('succeeds again', 'succeed again'),
   },
   delete_guard: {
     when: 'a snapshot lacks a larger share of the live rows than `MAX_DELETE_RATIO`',
     is: (subjects) =>
-      `so many records of ${names(subjects)} are missing at the source that the delete guard marks none as deleted`,
-    over: (subjects) => `the delete guard does not stop ${names(subjects)} any more`,
+      `so many records of ${streamNames(subjects)} are missing at the source that the delete guard marks none as deleted`,
   },
   database_away: {
     when: 'a worker cannot use the warehouse',
     is: () => 'the database is unreachable',
-    over: () => 'the database is back',
   },
   repaired: {
     when: 'a `reconcile` stored changes that earlier syncs had missed; over with the next one that finds none',
-    is: (subjects) => `a reconcile of ${names(subjects)} stored what earlier syncs had missed`,
-    over: (subjects) => `a reconcile of ${names(subjects)} found nothing that was missed`,
+    is: (subjects) => `a reconcile of ${streamNames(subjects)} stored what earlier syncs had missed`,
     advice: 'The data is correct now; please report it, with the line of that run in safety-sync runs.',
   },
   new_field: {
     when: 'the service sends a field that this version does not know; over when it no longer does',
     is: (subjects) => `the service sends new fields: ${fields(subjects)}`,
-    over: (subjects) => `the service no longer sends ${fields(subjects)}`,
     advice:
       '_raw keeps its values, but of people; safety-sync data-issues shows it. A column for it needs another version of safety-sync.',
   },
   report_failed: {
     when: 'the [report](#the-report) could not be made, written or sent',
     is: () => 'the report could not be made or sent, and is tried again',
-    over: () => 'the report was made and sent',
   },
 };
-
-/** A channel of alerts. */
-const CHANNEL_WORDS: Readonly<Record<string, string>> = { webhook: 'by the webhook', mail: 'by mail' };
 
 const WORDS: Readonly<Record<ProblemKind, Words>> = {
   ...ALERT_WORDS,
@@ -137,20 +123,13 @@ const WORDS: Readonly<Record<ProblemKind, Words>> = {
     advice: 'None runs with this schedule, or none can connect to the database.',
   },
   alerts_refused: {
-    is: (subjects) => `alerts do not arrive ${joinNames(subjects.map((one) => CHANNEL_WORDS[one] ?? one))}`,
+    is: (subjects) => `alerts do not arrive by ${joinNames(subjects)}`,
     advice: 'Try it: safety-sync alerts test',
   },
   migrating: { is: () => 'the warehouse is being migrated' },
   starting: { is: () => 'the worker is starting' },
   stopping: { is: () => 'the worker is stopping' },
 };
-
-export const lateWords = (late: readonly Pick<StreamStatus, 'stream' | 'freshness'>[]): string =>
-  groupBy(late, ({ freshness }) => freshness)
-    .map((alike) =>
-      WORDS[alike[0].freshness === 'never' ? 'never_synced' : 'stale'].is(alike.map(({ stream }) => stream)),
-    )
-    .join(', and ');
 
 /** The advice about a problem by its code, else by its kind; empty: there is none. */
 export const adviceAbout = (

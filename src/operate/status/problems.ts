@@ -6,14 +6,7 @@
 import { streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { ERROR_KINDS, type ErrorCode, type TokenSource } from '../../shared/errors.ts';
-import {
-  capital,
-  formatAge,
-  formatDuration,
-  formatNumber,
-  formatTime,
-  roughly,
-} from '../../shared/format.ts';
+import { formatAge, formatDuration, formatNumber, formatTime, roughly } from '../../shared/format.ts';
 import { SECOND_MS } from '../../shared/time.ts';
 import {
   type AlertsStatus,
@@ -23,7 +16,7 @@ import {
   type WarehouseFacts,
   type WorkerState,
 } from './facts.ts';
-import { lateWords } from './problem-words.ts';
+import { streamNames } from './problem-words.ts';
 import { type Problem, problem } from './problem.ts';
 
 interface ProcessState {
@@ -143,7 +136,8 @@ function causesOf({ accountId, streams, refusals, nowMs, tokenSource }: AccountF
 function withLate({ problem: cause, stops }: Cause, { streams }: AccountFacts): Problem {
   const late = streams.filter((one) => isLate(one) && stops(one.stream) && !completesOthers(one.stream));
   if (late.length === 0) return cause;
-  const note = `${capital(lateWords(late))}. ${cause.note ?? ''}`.trim();
+  const names = streamNames(late.map(({ stream }) => stream));
+  const note = `Not fresh because of it: ${names}. ${cause.note ?? ''}`.trim();
   return { ...cause, level: 'bad', isReason: true, note };
 }
 

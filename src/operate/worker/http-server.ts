@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { SECOND_MS } from '../../shared/time.ts';
 
 export interface HttpPage {
   readonly status: number;
@@ -23,13 +22,8 @@ interface HttpServerOptions {
   readonly routes: Routes;
   /** Paths that are served under any host name, because their pages contain no personal data. */
   readonly openPaths: readonly string[];
-  /** Idle connections are closed after this time; default: ten seconds. */
-  readonly idleMs?: number;
   readonly onError: (path: string, error: unknown) => void;
 }
-
-const IDLE_MS = 10 * SECOND_MS;
-const MOST_CONNECTIONS = 500;
 
 /** Forbids loading, scripts and frames; a page that needs more overrides the policy. */
 const HEADERS = {
@@ -106,20 +100,12 @@ async function respond(
 }
 
 export async function startHttpServer(options: HttpServerOptions) {
-  const { host, port, idleMs = IDLE_MS } = options;
-  const server = createServer(
-    { requestTimeout: idleMs, headersTimeout: idleMs, connectionsCheckingInterval: idleMs / 10 },
-    (request, response) => {
-      // Request bodies are discarded, because an unread body would block the connection.
-      request.resume();
-      // Ends idle connections, not slow pages.
-      request.socket.setTimeout(0);
-      void respond(request, response, options).finally(() => request.socket.setTimeout(idleMs));
-    },
-  );
-  server.maxConnections = MOST_CONNECTIONS;
-  // Closes the connection of a client that does not read the response.
-  server.setTimeout(idleMs);
+  const { host, port } = options;
+  const server = createServer((request, response) => {
+    // Request bodies are discarded, because an unread body would block the connection.
+    request.resume();
+    void respond(request, response, options);
+  });
   try {
     server.listen(port, host);
     await once(server, 'listening');

@@ -13,7 +13,6 @@ import { MINUTE_MS } from '../../shared/time.ts';
 import { type HttpPage, jsonPage, type Routes } from './http-server.ts';
 
 const KEPT_MS = 5 * MINUTE_MS;
-const MOST_KEPT = 100;
 
 /** Its style is in the page; nothing else is allowed. */
 const POLICY =
@@ -56,18 +55,14 @@ export function createReportPages({ accounts, connection, config, clock }: App):
   const kept = new Map<string, { readonly madeMs: number; readonly page: Promise<HttpPage> }>();
   let last: Promise<unknown> = Promise.resolve();
 
-  async function make(
-    file: Make,
-    account: App['accounts'][number],
-    areaName: string | null,
-  ): Promise<HttpPage> {
+  async function make(file: Make, account: App['accounts'][number], areaName: string | null) {
     const area = areaName === null ? null : parseArea(areaName);
     if (areaName !== null && area === null) return jsonPage(400, { error: 'area is KIND=NAME' });
     const query = new URLSearchParams({
       ...(accounts.length > 1 ? { account: account.id } : {}),
       ...(areaName === null ? {} : { area: areaName }),
     }).toString();
-    let page: HttpPage | undefined;
+    let page = jsonPage(404, { error: 'not found' });
     try {
       await readReport(connection, account.id, {
         area,
@@ -80,34 +75,31 @@ export function createReportPages({ accounts, connection, config, clock }: App):
       const { code, message } = toKnownError(error);
       return jsonPage(code === 'usage_invalid' ? 404 : 503, { error: message, code });
     }
-    return page ?? jsonPage(404, { error: 'not found' });
+    return page;
   }
 
-  const routeOf =
-    (path: string, file: Make) =>
-    async (query: URLSearchParams): Promise<HttpPage> => {
-      const name = query.get('account');
-      const account =
-        accounts.length === 1 && name === null ? accounts[0] : accounts.find(({ id }) => id === name);
-      if (account === undefined)
-        return jsonPage(404, {
-          error: 'a report is of one account',
-          choose: accounts.map(({ id }) => `${path}?account=${encodeURIComponent(id)}`),
-        });
-      const area = query.get('area');
-      const key = JSON.stringify([path, account.id, area]);
-      const nowMs = clock.monotonicMs();
-      for (const [one, { madeMs }] of kept)
-        if (nowMs - madeMs >= KEPT_MS || kept.size > MOST_KEPT) kept.delete(one);
-      const found = kept.get(key);
-      if (found !== undefined) return await found.page;
-      const page = last.then(() => make(file, account, area));
-      last = page;
+  const routeOf = (path: string, file: Make) => async (query: URLSearchParams) => {
+    const [name, area] = [query.get('account'), query.get('area')];
+    const account =
+      accounts.length === 1 && name === null ? accounts[0] : accounts.find(({ id }) => id === name);
+    if (account === undefined)
+      return jsonPage(404, {
+        error: 'a report is of one account',
+        choose: accounts.map(({ id }) => `${path}?account=${encodeURIComponent(id)}`),
+      });
+    const key = JSON.stringify([path, account.id, area]);
+    const nowMs = clock.monotonicMs();
+    for (const [one, { madeMs }] of kept) if (nowMs - madeMs >= KEPT_MS) kept.delete(one);
+    const found = kept.get(key);
+    const page = found?.page ?? last.then(() => make(file, account, area));
+    if (found === undefined) {
       kept.set(key, { madeMs: nowMs, page });
-      const made = await page;
-      // What failed is tried again at once.
-      if (made.status === 503) kept.delete(key);
-      return made;
-    };
+      last = page;
+    }
+    const made = await page;
+    // What failed is tried again at once.
+    if (made.status !== 200) kept.delete(key);
+    return made;
+  };
   return Object.fromEntries(Object.entries(FILES).map(([path, file]) => [path, routeOf(path, file)]));
 }

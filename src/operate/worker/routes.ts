@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { SECOND_MS, toIso } from '../../shared/time.ts';
 import { renderStatus } from '../../pages/status/render-status.ts';
-import { redactStatus, toJsonStatus } from '../status/json-status.ts';
+import { toJsonStatus } from '../status/json-status.ts';
 import type { Metrics } from '../status/metrics.ts';
 import { reasonsOf } from '../status/problem-words.ts';
 import type { AccountDetail } from '../status/read-detail.ts';
@@ -68,8 +68,8 @@ export function buildRoutes({ status, readDetail, accountIds, redact, metrics }:
       if (accountId !== null && !accountIds.includes(accountId))
         return jsonPage(404, { error: 'no account has that name' });
       const detail = accountId === null || !isInFull ? null : await readDetail(accountId);
-      const shown = redactStatus({ status: status(accountId, detail), detail }, redact);
-      return toPage(shown.status, shown.detail);
+      const page = toPage(status(accountId, detail), detail);
+      return { ...page, body: redact(String(page.body)) };
     };
   return {
     '/': route(statusPage, true),

@@ -58,28 +58,20 @@ export function logResult(
     watermark_after: watermarkAfter,
   };
   const name = runName(result.stream, kind);
-  switch (result.outcome) {
-    case 'succeeded':
-      log.info(
-        fields,
-        `${name}: succeeded, ${describeRunCounts(result)} in ${formatDuration(result.durationMs)}`,
-      );
-      break;
-    case 'skipped':
-      // A stream that another worker runs is the normal case.
-      log[isKnown || result.isTaken === true ? 'debug' : 'info'](
-        fields,
-        `${name}: skipped, ${result.reason}`,
-      );
-      break;
-    case 'failed': {
-      const { code, message } = result.error;
-      // An operator interrupted the run, so it needs no attention.
-      const level = code === 'interrupted' ? 'warn' : 'error';
-      // Failures during an outage are logged at debug level, because its beginning was logged as an error.
-      log[isKnown ? 'debug' : level](fields, `${name}: failed, ${code}: ${message}`);
-      break;
-    }
+  // Failures during an outage are logged at debug level, because its beginning was logged as an error.
+  const levelOf = <Level extends string>(level: Level) => (isKnown ? 'debug' : level);
+  if (result.outcome === 'succeeded')
+    log.info(
+      fields,
+      `${name}: succeeded, ${describeRunCounts(result)} in ${formatDuration(result.durationMs)}`,
+    );
+  // A stream that another worker runs is the normal case.
+  else if (result.outcome === 'skipped')
+    log[result.isTaken === true ? 'debug' : levelOf('info')](fields, `${name}: skipped, ${result.reason}`);
+  else {
+    const { code, message } = result.error;
+    // An operator interrupted the run, so it needs no attention.
+    log[levelOf(code === 'interrupted' ? 'warn' : 'error')](fields, `${name}: failed, ${code}: ${message}`);
   }
 }
 
@@ -88,27 +80,18 @@ export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
     onWait: (stream, holder) => {
       log.warn({ stream }, `${stream}: waiting for ${holder} to finish with this stream`);
     },
-    onCleaned: (stream, rowsChanged) => {
-      if (rowsChanged > 0) {
-        log.info(
-          { stream, rows: rowsChanged },
-          `${stream}: ${formatNumber(rowsChanged, 'row')} rewritten to match the privacy settings`,
-        );
-      } else log.debug({ stream }, `${stream}: stored rows match the privacy settings`);
+    onCleaned: (stream, rows) => {
+      const text = `${stream}: ${formatNumber(rows, 'row')} rewritten to match the privacy settings`;
+      log[rows > 0 ? 'info' : 'debug']({ stream, rows }, text);
     },
     onRemoved: (stream, removed, failure) => {
-      if (failure !== undefined) {
+      if (failure === undefined)
+        log.info({ stream, removed }, `${stream}: data older than its retention was removed`);
+      else
         log.warn(
           { stream, error_code: failure.code },
           `${stream}: data older than its retention could not be removed (${failure.message}); the next run tries again`,
         );
-        return;
-      }
-      const { rows, runs, issues } = removed;
-      log.info(
-        { stream, removed },
-        `${stream}: removed data older than its retention: ${formatNumber(rows, 'deleted row')}, ${formatNumber(runs, 'run')}, ${formatNumber(issues, 'resolved data issue')}`,
-      );
     },
     onDeadRuns: (stream, closed) => {
       log.warn(

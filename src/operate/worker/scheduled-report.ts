@@ -16,7 +16,6 @@ import { renderReport } from '../../pages/report/render-report.ts';
 import { toWorkbook } from '../../pages/report/take-along.ts';
 import { areaText } from '../../shared/area.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { formatDuration } from '../../shared/format.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, toIso, toMs } from '../../shared/time.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { VERSION } from '../../version.ts';
@@ -48,11 +47,9 @@ async function writeFileOf(path: string, content: string | Uint8Array): Promise<
   }
 }
 
-type AreaReport = ReportConfig['areas'][number];
-
 /** Returns the function that makes the reports that are due; it never rejects. `now`: by the database's clock. */
 export function createScheduledReport(app: App, config: ReportConfig, now: () => number) {
-  const { connection, clock, owner } = app;
+  const { connection, owner } = app;
   const { recordUrls, notifications } = app.config;
   /** By the subject of its row. */
   const areas = new Map(config.areas.map((one) => [areaText(one.area), one]));
@@ -61,7 +58,7 @@ export function createScheduledReport(app: App, config: ReportConfig, now: () =>
   /** Writes the files first and mails last, because writing twice is harmless and mailing twice is not. */
   async function create(
     { id, log, config: own }: Account,
-    of: AreaReport | undefined,
+    of: ReportConfig['areas'][number] | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     const { reportTitle: title, reportEmailTo = config.emailTo } = own;
@@ -70,7 +67,6 @@ export function createScheduledReport(app: App, config: ReportConfig, now: () =>
       notifications.mail === undefined || to.length === 0 ? undefined : createMail(notifications.mail, to);
     // Only other accounts or areas have recipients.
     if (config.folder === undefined && mail === undefined) return;
-    const startedMs = clock.monotonicMs();
     let workbook: Buffer | undefined;
     const report = await readReport(connection, id, {
       area: of?.area ?? null,
@@ -94,20 +90,13 @@ export function createScheduledReport(app: App, config: ReportConfig, now: () =>
     }
     if (mail !== undefined) {
       const signature = `safety-sync ${VERSION}, account ${id}, ${owner}`;
-      const message = toReportMail({ title, report, name, page, workbook, folder: config.folder, signature });
+      const message = toReportMail(report, { title, name, page, workbook, signature });
       const problem = await deliver(mail, message, signal, MAIL_ATTEMPT_MS);
       if (problem !== null) log.warn(`${problem}; the others get the report`);
     }
-    const done = [
-      ...(config.folder === undefined ? [] : [`written to ${join(config.folder, name)}.html`]),
-      ...(mail === undefined ? [] : ['mailed']),
-    ];
-    const tookMs = clock.monotonicMs() - startedMs;
     const what = of === undefined ? 'the report' : `the report of ${areaText(of.area)}`;
-    log.info(
-      { duration_ms: Math.round(tookMs) },
-      `${what} was ${done.join(' and ')} in ${formatDuration(tookMs)}`,
-    );
+    const written = config.folder === undefined ? '' : ` written to ${join(config.folder, name)}.html`;
+    log.info(`${what} was${[written, mail && ' mailed'].filter(Boolean).join(' and')}`);
   }
 
   /** The plan after an attempt: the next report, or the next attempt. */

@@ -33,7 +33,7 @@ test('a message has a line for the streams of an account with one error, those t
    What to do: The service failed by itself; if it lasts, give its operator the request ID.
 ✗ south: the service refuses the credentials (token_invalid); since 2 Mar 2026, 13:00 (Europe/Oslo).
    What to do: The service does not know this token; replace token of the entry south-entry in SAFETY_ACCOUNTS_FILE.
-✓ north: documents succeed again; it began 2 Mar 2026, 13:00 (Europe/Oslo) and was over after 1 h 30 min.
+✓ north: over: documents fail (server_error); it began 2 Mar 2026, 13:00 (Europe/Oslo) and lasted 1 h 30 min.
 – safety-sync ${VERSION}, host pid 1`,
   );
 });

@@ -102,7 +102,7 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       level: 'bad',
       sentence: 'The service refuses the credentials.',
       reasons: [
-        'The service refuses the credentials (token_inactive). Have a new one issued. Follow-ups are stale, and equipment has never been synced. Next try in 5 min.',
+        'The service refuses the credentials (token_inactive). Have a new one issued. Not fresh because of it: follow-ups and equipment. Next try in 5 min.',
       ],
     },
   ],
@@ -127,7 +127,7 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       level: 'bad',
       sentence: 'The service cannot be used.',
       reasons: [
-        'The service cannot be used (network_error). The service cannot be reached; check SAFETY_BASE_URL, DNS, firewall, proxy and TLS certificates. Documents, follow-ups, training and equipment are stale. It has been so for 1 h.',
+        'The service cannot be used (network_error). The service cannot be reached; check SAFETY_BASE_URL, DNS, firewall, proxy and TLS certificates. Not fresh because of it: documents, follow-ups, training and equipment. It has been so for 1 h.',
       ],
     },
   ],
@@ -218,9 +218,9 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
     },
     {
       level: 'warning',
-      sentence: 'Everything is fresh, but alerts do not arrive by the webhook.',
+      sentence: 'Everything is fresh, but alerts do not arrive by webhook.',
       listed: [
-        'Alerts do not arrive by the webhook (HTTP 500). Try it: safety-sync alerts test.',
+        'Alerts do not arrive by webhook (HTTP 500). Try it: safety-sync alerts test.',
         expect.stringMatching(
           /^The report could not be made or sent, and is tried again \(mail_failed\)/,
         ) as string,
