@@ -31,7 +31,7 @@ const DELAYS = { firstMs: 5 * MINUTE_MS, mostMs: HOUR_MS };
 const PLANNED_AHEAD = 100;
 
 /** Next tick after `afterMs` (database clock); node-cron only computes ticks after our own clock. */
-export function nextReportMs(expression: string, timezone: string, afterMs: number): number {
+function nextReportMs(expression: string, timezone: string, afterMs: number): number {
   const task = cron.createTask(expression, () => undefined, { timezone });
   const ahead = task.getNextRuns(PLANNED_AHEAD).map((date) => date.getTime());
   void task.destroy();
