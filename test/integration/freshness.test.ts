@@ -1,6 +1,5 @@
 /** The view safety.freshness, as safety_reader sees it. */
 import { expect, test } from 'vitest';
-import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
 import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
@@ -98,23 +97,4 @@ test('a failed run remains the last status after a skipped run and a retry of is
   expect(await statusOf('default', 'resources')).toBe('failed');
   await addRun({ account: 'default', stream: 'resources', status: 'succeeded', requests: 1 });
   expect(await statusOf('default', 'resources')).toBe('succeeded');
-});
-
-test('a run of users without requests is the last status, because all names can be fresh', async () => {
-  await addRun({ account: 'default', stream: 'users', status: 'failed', requests: 8 });
-  await addRun({ account: 'default', stream: 'users', status: 'succeeded', requests: 0 });
-  expect(await statusOf('default', 'users')).toBe('succeeded');
-});
-
-test('a stream that failed or runs for the first time has a row, and a stream that never ran has none', async () => {
-  await writeReportingTimezones(worker.connection.db, [{ accountId: 'new', timezone: 'UTC' }]);
-  expect(await readFreshness('new')).toEqual([]);
-  await addRun({ account: 'new', stream: 'followups', status: 'failed', requests: 1 });
-  await addRun({ account: 'new', stream: 'equipments', status: 'skipped', requests: 0 });
-  await addRun({ account: 'new', stream: 'resources', status: 'running', requests: 0 });
-  const unknown = { account_id: 'new', has_succeeded: false, is_exact: null };
-  expect(await readFreshness('new')).toEqual([
-    { ...unknown, stream: 'followups', last_status: 'failed' },
-    { ...unknown, stream: 'resources', last_status: null },
-  ]);
 });

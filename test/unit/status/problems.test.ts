@@ -63,12 +63,6 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
     }),
     { level: 'good', sentence: 'Everything is fresh.' },
   ],
-  'training while the list of the service is current': [
-    one({
-      streams: { 'training-employee-status': { ...ago(90 * MINUTE_MS), currentUntilMs: NOON - MINUTE_MS } },
-    }),
-    { level: 'good', sentence: 'Everything is fresh.' },
-  ],
   'a first sync': [
     one({ streams: NEVER }),
     {
@@ -86,16 +80,6 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       listed: [expect.stringMatching(/^Follow-ups fail \(read_incomplete\)\. /) as string],
     },
   ],
-  'refused credentials while data is fresh': [
-    one({ refusals: [refusal] }),
-    {
-      level: 'bad',
-      sentence: 'The service refuses the credentials.',
-      reasons: [
-        'The service refuses the credentials (token_inactive). Have a new one issued. Next try in 5 min.',
-      ],
-    },
-  ],
   'refused credentials, and no line of its own for what is stale by them': [
     one({ refusals: [refusal], streams: { followups: ago(3 * HOUR_MS), equipments: never } }),
     {
@@ -104,14 +88,6 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       reasons: [
         'The service refuses the credentials (token_inactive). Have a new one issued. Not fresh because of it: follow-ups and equipment. Next try in 5 min.',
       ],
-    },
-  ],
-  'a run that the service refused, before another stream succeeded': [
-    one({ streams: { users: { failingWith: 'token_invalid', failingSinceMs: NOON - 2 * MINUTE_MS } } }),
-    {
-      level: 'warning',
-      sentence: 'Everything is fresh, but names of people fail.',
-      listed: [expect.stringMatching(/^Names of people fail \(token_invalid\)/) as string],
     },
   ],
   'a service that is away until data is stale': [
@@ -129,14 +105,6 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       reasons: [
         'The service cannot be used (network_error). The service cannot be reached; check SAFETY_BASE_URL, DNS, firewall, proxy and TLS certificates. Not fresh because of it: documents, follow-ups, training and equipment. It has been so for 1 h.',
       ],
-    },
-  ],
-  'one stream without a response, while others succeed': [
-    one({ streams: { followups: { failingWith: 'network_error', failingSinceMs: NOON - 2 * MINUTE_MS } } }),
-    {
-      level: 'warning',
-      sentence: 'Everything is fresh, but follow-ups fail.',
-      listed: [expect.stringMatching(/^Follow-ups fail \(network_error\)/) as string],
     },
   ],
   'a database that is away, and no line for what grows stale': [
@@ -168,10 +136,6 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       sentence: 'The warehouse is being migrated.',
       listed: ['The warehouse is being migrated: views are left.'],
     },
-  ],
-  'a worker that has read nothing yet': [
-    { read: null, worker: 'starting' },
-    { level: 'busy', sentence: 'The worker is starting.', reasons: ['The worker is starting.'] },
   ],
   'training that failed, until its list is due': [
     one({
