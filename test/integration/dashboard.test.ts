@@ -58,11 +58,6 @@ beforeAll(async () => {
   await syncSecondAccount(worker);
 });
 
-test('the variable for the account lists the accounts of the warehouse', async () => {
-  const query = dashboard.templating.list.find(({ name }) => name === 'account')?.query ?? '';
-  expect((await readAsReader(query)).map((row) => row['account_id'])).toEqual(['default', 'south']);
-});
-
 test.each(dashboard.panels.map(({ title, type }) => [title, type]))(
   'the query of the panel "%s" returns rows to a reader, with the account in a table',
   async (title, type) => {
