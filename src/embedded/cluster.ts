@@ -84,11 +84,6 @@ async function buildCluster(buildDir: string, options: CreateClusterOptions): Pr
   ]);
 }
 
-const unreadable = (path: string, cause: unknown): Error =>
-  unavailable(`${path} cannot be read: the embedded PostgreSQL belongs to the user who created it`, {
-    cause,
-  });
-
 export const adviceForFiles = (dataDir: string): string =>
   `If its files are corrupt, move ${dataDir} away and sync again: histories and rows that the source has deleted are lost.`;
 
@@ -97,25 +92,28 @@ const missingFile = (path: string, dataDir: string): Error =>
     advice: adviceForFiles(dataDir),
   });
 
-export async function readClusterPassword({ passwordFile, dataDir }: ClusterLayout): Promise<string> {
-  const text = await readFile(passwordFile, 'utf8').catch((cause: unknown) => {
-    if (isErrorWithCode(cause, 'ENOENT')) return '';
-    throw unreadable(passwordFile, cause);
+/** undefined: there is no such file. */
+async function readIfThere(path: string): Promise<string | undefined> {
+  return await readFile(path, 'utf8').catch((cause: unknown) => {
+    if (isErrorWithCode(cause, 'ENOENT')) return undefined;
+    throw unavailable(`${path} cannot be read: the embedded PostgreSQL belongs to the user who created it`, {
+      cause,
+    });
   });
-  if (text.trim() === '') throw missingFile(passwordFile, dataDir);
-  return text.trim();
+}
+
+export async function readClusterPassword({ passwordFile, dataDir }: ClusterLayout): Promise<string> {
+  const password = (await readIfThere(passwordFile))?.trim() ?? '';
+  if (password === '') throw missingFile(passwordFile, dataDir);
+  return password;
 }
 
 async function readClusterMajor({ pgData, dataDir }: ClusterLayout): Promise<number | undefined> {
   const file = join(pgData, 'PG_VERSION');
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    if (isErrorWithCode(cause, 'ENOENT')) return undefined;
-    throw unreadable(pgData, cause);
-  });
-  if (text === undefined) return undefined;
-  const major = Number.parseInt(text, 10);
-  if (Number.isNaN(major)) throw missingFile(file, dataDir);
-  return major;
+  const text = await readIfThere(file);
+  const major = Number.parseInt(text ?? '', 10);
+  if (text !== undefined && Number.isNaN(major)) throw missingFile(file, dataDir);
+  return text === undefined ? undefined : major;
 }
 
 async function removeAbandonedBuilds(dataDir: string): Promise<void> {

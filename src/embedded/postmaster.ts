@@ -1,10 +1,9 @@
-import { execFile, type ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chown, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { SECOND_MS, sleep } from '../shared/time.ts';
+import { MINUTE_MS, SECOND_MS, sleep } from '../shared/time.ts';
 import type { EmbeddedAccount } from './account.ts';
 import type { ClusterLayout } from './cluster.ts';
 import { isErrorWithCode } from './process.ts';
@@ -15,6 +14,8 @@ export interface Postmaster {
   readonly port: number;
 }
 
+/** Includes recovery after a crash. */
+export const START_TIMEOUT_MS = 2 * MINUTE_MS;
 const LOG_KEPT_BYTES = 4 * 1024 * 1024;
 const STOP_TIMEOUT_MS = 30 * SECOND_MS;
 const POLL_MS = 20;
@@ -23,48 +24,40 @@ const POLL_MS = 20;
 export async function findPostmaster(pgData: string): Promise<Postmaster | 'starting' | undefined> {
   const text = await readPidFile(pgData);
   if (text === undefined) return undefined;
-  const [pid, , , port] = text.split('\n');
-  if (pid === undefined || pid === '' || !(await isPostmasterOf(Number(pid), pgData))) {
+  const [pid = '', , , port = ''] = text.split('\n');
+  if (!(await isPostmasterOf(Number(pid), pgData))) {
     await removeStalePidFile(pgData, text);
     return undefined;
   }
-  return port === undefined || port === '' ? 'starting' : { pid: Number(pid), port: Number(port) };
+  return port === '' ? 'starting' : { pid: Number(pid), port: Number(port) };
 }
 
-interface StartPostmasterOptions {
-  readonly layout: ClusterLayout;
-  readonly postgres: string;
-  readonly account: EmbeddedAccount;
-  readonly settings: Readonly<Record<string, string>>;
-}
-
-/** Starts the server without waiting. `postmaster.pid` shows whether it runs, failed, or lost against another one. */
-export async function spawnPostmaster(options: StartPostmasterOptions): Promise<ChildProcess> {
-  const { layout, account } = options;
-  const settings: Readonly<Record<string, string>> = {
+/** Returns when the server accepts connections. It is a session of its own, so Ctrl-C in the terminal does not stop it. */
+export async function startPostmaster(
+  { pgData, logFile }: ClusterLayout,
+  pgCtl: string,
+  account: EmbeddedAccount,
+  settings: Readonly<Record<string, string>>,
+): Promise<void> {
+  const all = {
     timezone: 'UTC',
-    ...options.settings,
+    ...settings,
     listen_addresses: '127.0.0.1',
     port: String(await pickFreePort()),
     // Unix sockets are disabled: they are not needed, and their paths are limited to 107 bytes.
     unix_socket_directories: '',
   };
-  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const log = await openLog(layout.logFile);
-  try {
-    const child = account.spawnDetached(options.postgres, ['-D', layout.pgData, ...args], log.fd);
-    child.on('error', () => undefined); // The missing pid shows the failure
-    child.unref();
-    return child;
-  } finally {
-    await log.close();
-  }
+  const options = Object.entries(all).map(([name, value]) => `-c '${name}=${value}'`);
+  await openLog(logFile, account);
+  await account.run(pgCtl, [
+    ...['start', '-s', '-w', '-t', String(START_TIMEOUT_MS / SECOND_MS)],
+    ...['-D', pgData, '-l', logFile, '-o', options.join(' ')],
+  ]);
 }
 
 /** Ends all sessions, writes all data and waits until the data directory is released. */
 export async function stopPostmaster(pgData: string, pid: number): Promise<void> {
-  let signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT';
-  for (;;) {
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
     try {
       process.kill(pid, signal);
     } catch (error) {
@@ -78,7 +71,6 @@ export async function stopPostmaster(pgData: string, pid: number): Promise<void>
       if (text?.split('\n')[0] !== String(pid) || !(await isPostmasterOf(pid, pgData))) return;
       await sleep(POLL_MS);
     }
-    signal = 'SIGQUIT';
   }
 }
 
@@ -100,30 +92,16 @@ async function removeStalePidFile(pgData: string, text: string): Promise<void> {
     const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
     if (Math.abs(Date.now() - mtimeMs) < 5 * SECOND_MS) return;
   }
-  if ((await readPidFile(pgData)) !== text) return;
-  const aside = `${file}.stale-${randomBytes(4).toString('hex')}`;
-  try {
-    await rename(file, aside);
-  } catch (error) {
-    if (isErrorWithCode(error, 'ENOENT')) return;
-    throw error;
-  }
-  // If another process has started a server meanwhile, its file is restored.
-  if ((await readFile(aside, 'utf8')) === text) await rm(aside);
-  else await rename(aside, file);
+  // Another process may have started a server meanwhile.
+  if ((await readPidFile(pgData)) === text) await rm(file, { force: true });
 }
 
 async function isPostmasterOf(pid: number, pgData: string): Promise<boolean> {
   if (!Number.isInteger(pid) || pid <= 0) return false;
-  return (await readCommandLine(pid)).includes(pgData);
-}
-
-async function readCommandLine(pid: number): Promise<string> {
-  if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-  return promisify(execFile)('ps', ['-ww', '-o', 'args=', '-p', String(pid)]).then(
-    ({ stdout }) => stdout,
-    () => '',
-  );
+  if (process.platform === 'linux')
+    return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).includes(pgData);
+  const shown = promisify(execFile)('ps', ['-ww', '-o', 'args=', '-p', String(pid)]);
+  return (await shown.catch(() => ({ stdout: '' }))).stdout.includes(pgData);
 }
 
 /** Another program may take the port before PostgreSQL does; the start then fails, and the next one picks another port. */
@@ -139,8 +117,10 @@ async function pickFreePort(): Promise<number> {
   return address.port;
 }
 
-async function openLog(file: string): Promise<Awaited<ReturnType<typeof open>>> {
+/** The account writes the log, into a directory that may belong to root. */
+async function openLog(file: string, { owner }: EmbeddedAccount): Promise<void> {
   const { size } = await stat(file).catch(() => ({ size: 0 }));
   if (size > LOG_KEPT_BYTES) await rename(file, `${file}.old`);
-  return open(file, 'a', 0o640);
+  await (await open(file, 'a', 0o640)).close();
+  if (owner !== undefined) await chown(file, owner.uid, owner.gid);
 }

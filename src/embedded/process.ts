@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { SafetySyncError } from '../shared/errors.ts';
 
 /** Works for processes of any user. A zombie counts as alive. */
@@ -9,21 +8,6 @@ export function isProcessAlive(pid: number): boolean {
   } catch (error) {
     return !isErrorWithCode(error, 'ESRCH');
   }
-}
-
-export function isRunning(child: ChildProcess | undefined): boolean {
-  return child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
-}
-
-/**
- * The process that starts a child must collect its exit; otherwise it remains a zombie where process 1 does not collect
- * orphans.
- */
-export async function childExit(child: ChildProcess | undefined): Promise<void> {
-  if (child === undefined || !isRunning(child)) return;
-  const exited = new Promise((resolve) => child.once('exit', resolve));
-  child.ref();
-  await exited;
 }
 
 export const unavailable = (

@@ -1,7 +1,6 @@
-import type { ChildProcess } from 'node:child_process';
 import { mkdir, readFile, realpath } from 'node:fs/promises';
 import { SafetySyncError } from '../shared/errors.ts';
-import { MINUTE_MS, sleep } from '../shared/time.ts';
+import { sleep } from '../shared/time.ts';
 import { chooseEmbeddedAccount } from './account.ts';
 import { linkMissingLibraries, locateEmbeddedBinaries } from './binaries.ts';
 import {
@@ -12,8 +11,14 @@ import {
   readClusterPassword,
   type ClusterLayout,
 } from './cluster.ts';
-import { findPostmaster, spawnPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
-import { childExit, isErrorWithCode, isRunning } from './process.ts';
+import {
+  findPostmaster,
+  type Postmaster,
+  START_TIMEOUT_MS,
+  startPostmaster,
+  stopPostmaster,
+} from './postmaster.ts';
+import { isErrorWithCode } from './process.ts';
 import { register } from './registration.ts';
 import { closeSession, isFromServer, openAdminSession } from './session.ts';
 
@@ -36,14 +41,8 @@ interface EmbeddedServerOptions {
   readonly postgresOptions?: Readonly<Record<string, string>>;
 }
 
-/** Includes recovery after a crash. */
-const START_TIMEOUT_MS = 2 * MINUTE_MS;
 const START_ATTEMPTS = 5;
 const POLL_MS = 20;
-
-const UNWRITABLE = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOENT', 'ENOTDIR', 'EEXIST'];
-const UNWRITABLE_ADVICE =
-  'Its data lies below the working directory: start in one that this user may write to, or (not for the demo) set DATABASE_URL.';
 
 /** Errors: `embedded_unavailable`, `database_unreachable`, `database_error`. */
 export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
@@ -53,13 +52,14 @@ export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Pro
     if (cause instanceof SafetySyncError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
     if (isFromServer(cause)) throw new SafetySyncError('database_error', `PostgreSQL: ${reason}`, { cause });
-    const isUnwritable = isErrorWithCode(cause, ...UNWRITABLE);
     throw new SafetySyncError(
       'embedded_unavailable',
-      isUnwritable
-        ? `The embedded PostgreSQL cannot keep its data in ${options.dataDir}: ${reason}`
-        : `The embedded PostgreSQL in ${options.dataDir} failed: ${reason}`,
-      { cause, advice: isUnwritable ? UNWRITABLE_ADVICE : undefined },
+      `The embedded PostgreSQL in ${options.dataDir} failed: ${reason}`,
+      {
+        cause,
+        advice:
+          'Its data lies below the working directory: start in one that this user may write to, or (not for the demo) set DATABASE_URL.',
+      },
     );
   }
 }
@@ -68,12 +68,12 @@ async function acquire(options: EmbeddedServerOptions): Promise<EmbeddedServer> 
   await mkdir(options.dataDir, { recursive: true });
   // Resolves symbolic links, because PostgreSQL's lock and the checks here compare paths.
   const layout = clusterLayout(await realpath(options.dataDir));
-  const { unregister, urlOf, child } = await joinOrStart(layout, options.postgresOptions ?? {});
+  const { unregister, urlOf, joined } = await joinOrStart(layout, options.postgresOptions ?? {});
   let released: Promise<void> | undefined;
-  const release = (): Promise<void> => (released ??= unregister(() => stopServer(layout, child)));
+  const release = (): Promise<void> => (released ??= unregister(() => stopServer(layout)));
   try {
     await ensureDatabase(urlOf('postgres'), options.database);
-    return { url: urlOf(options.database), joined: child === undefined, urlOf, release };
+    return { url: urlOf(options.database), joined, urlOf, release };
   } catch (error) {
     await release();
     throw error;
@@ -83,58 +83,44 @@ async function acquire(options: EmbeddedServerOptions): Promise<EmbeddedServer> 
 /** Needs no lock: `postmaster.pid` admits one server, so if several processes start one, the others fail and join it. */
 async function joinOrStart(layout: ClusterLayout, settings: Readonly<Record<string, string>>) {
   const deadline = performance.now() + START_TIMEOUT_MS;
-  let child: ChildProcess | undefined;
-  let attempts = 0;
-  try {
-    while (performance.now() < deadline) {
-      const found = await findPostmaster(layout.pgData);
-      if (typeof found === 'object') {
-        const urlOf = await urlBuilder(layout, found);
-        const unregister = await register(urlOf('postgres'));
-        if (unregister !== undefined) {
-          const own = child?.pid === found.pid ? child : undefined;
-          if (own !== undefined) child = undefined;
-          return {
-            unregister,
-            urlOf,
-            /** The server's process, if this process started it. */
-            child: own,
-          };
-        }
-      } else if (found === undefined && !isRunning(child)) {
-        if (attempts === START_ATTEMPTS) break;
-        attempts += 1;
-        child = await startServer(layout, settings);
-      }
-      await sleep(POLL_MS);
+  let joined = true;
+  for (let attempts = 0; attempts <= START_ATTEMPTS && performance.now() < deadline;) {
+    const found = await findPostmaster(layout.pgData);
+    if (typeof found === 'object') {
+      const urlOf = await urlBuilder(layout, found);
+      const unregister = await register(urlOf('postgres'));
+      if (unregister !== undefined) return { unregister, urlOf, joined };
+    } else if (found === undefined) {
+      attempts += 1;
+      if (attempts <= START_ATTEMPTS) joined = !(await startServer(layout, settings));
     }
-    throw new SafetySyncError('database_unreachable', await explainFailedStart(layout), {
-      advice: adviceForFiles(layout.dataDir),
-    });
-  } finally {
-    // If another process has started the server, this child has to end, because it could start after that server has
-    // stopped.
-    child?.kill('SIGINT');
-    await childExit(child);
+    await sleep(POLL_MS);
   }
+  throw new SafetySyncError('database_unreachable', await explainFailedStart(layout), {
+    advice: adviceForFiles(layout.dataDir),
+  });
 }
 
+/** False: it failed, or another process has started one. */
 async function startServer(
   layout: ClusterLayout,
   settings: Readonly<Record<string, string>>,
-): Promise<ChildProcess> {
-  const { postgres, initdb, packageDir } = locateEmbeddedBinaries();
+): Promise<boolean> {
+  const { postgres, initdb, pgCtl, packageDir } = locateEmbeddedBinaries();
   const libraryPath = await linkMissingLibraries(packageDir, layout.libraryDir);
   const account = await chooseEmbeddedAccount({ ...layout, postgres, libraryPath });
   await ensureCluster({ layout, initdb, account, durable: settings['fsync'] !== 'off' });
-  return spawnPostmaster({ layout, postgres, account, settings });
+  // Without it nobody could use the server.
+  await readClusterPassword(layout);
+  return await startPostmaster(layout, pgCtl, account, settings).then(
+    () => true,
+    () => false,
+  );
 }
 
-async function stopServer(layout: ClusterLayout, child: ChildProcess | undefined): Promise<void> {
+async function stopServer(layout: ClusterLayout): Promise<void> {
   const found = await findPostmaster(layout.pgData);
-  if (typeof found !== 'object') return;
-  await stopPostmaster(layout.pgData, found.pid);
-  if (child?.pid === found.pid) await childExit(child);
+  if (typeof found === 'object') await stopPostmaster(layout.pgData, found.pid);
 }
 
 async function urlBuilder(layout: ClusterLayout, { port }: Postmaster): Promise<EmbeddedServer['urlOf']> {

@@ -5,7 +5,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RequestLogEntry } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
-import { openConnection } from '../../src/engine/database/connection.ts';
 import { casesOf } from '../support/proof.ts';
 import { terminateSession } from '../support/saboteur.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
@@ -126,43 +125,6 @@ describe('a first sync that is cut off', () => {
       expect((await runsOf(worker, 'followups')).filter(({ status }) => status === 'running')).toEqual([]);
     },
   );
-
-  test('if the service refuses a request while a response is stored, the response is committed and the run is closed as failed', async () => {
-    await start({ settings: { sliceConcurrency: 1 } });
-    const other = openConnection({
-      url: worker.databaseUrl,
-      applicationName: 'test',
-      max: 1,
-      isSession: true,
-    });
-    const isHeldUp = async () => {
-      const [row] = await worker.query<{ held: boolean }>(
-        `select count(*) > 0 as held from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      return row?.held;
-    };
-    // Two requests make the plan, the third one begins a slice.
-    atPage(3, async () => {
-      await other.query('begin');
-      await other.query('lock table safety.followups in share mode');
-      atPage(1, async () => {
-        await expect.poll(isHeldUp, { timeout: 20_000 }).toBe(true);
-        worker.sandbox.faults.next(() => true, { kind: 'error', error: 'parameter_invalid' });
-        await other.query('rollback');
-        throw new Error('this response is lost');
-      });
-    });
-    const result = await worker.run('followups');
-    worker.sandbox.hooks.beforeResponse = undefined;
-    await other.close();
-    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'parameter_invalid' } });
-    expect(await runsOf(worker, 'followups')).toMatchObject([
-      { status: 'failed', error_code: 'parameter_invalid' },
-    ]);
-    expect(await stored()).toBe(PAGE);
-    await sync();
-    await isEqual();
-  });
 
   test('if a first sync fails after its last slice, the next sync reads only later changes', async () => {
     await start();

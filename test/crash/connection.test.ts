@@ -119,36 +119,6 @@ describe('a connection that has gone silent', () => {
     await expect.poll(lockers).toEqual([]);
   });
 
-  test('is given up when PostgreSQL cannot be reached by a second connection', async () => {
-    const proxy = untilTestEnds(await startListeningProxy(admin.url));
-    const session = connectForTest(`${proxy.url}?connect_timeout=1`, { silentMs: 200 });
-    await session.query('select 1');
-    proxy.hold();
-    await expect(session.query('select 1')).rejects.toMatchObject(GIVEN_UP);
-  });
-
-  test('is given up when a response or the end of a COPY does not arrive', async () => {
-    const { session, hold } = await openThroughProxy();
-    await session.query('create temporary table rows (a text)');
-    const copying = session.copy('copy rows from stdin', '1\n'.repeat(5_000_000));
-    copying.catch(() => undefined);
-    await expect
-      .poll(() =>
-        admin.query(`select from pg_stat_activity where query like 'copy rows%' and state = 'active'`),
-      )
-      .toHaveLength(1);
-    hold();
-    await expect(copying).rejects.toMatchObject(GIVEN_UP);
-    const other = await openThroughProxy();
-    const slow = other.session.query('select pg_sleep(0.5)');
-    slow.catch(() => undefined);
-    await expect
-      .poll(() => admin.query(`select from pg_stat_activity where wait_event = 'PgSleep'`))
-      .toHaveLength(1);
-    other.hold();
-    await expect(slow).rejects.toMatchObject(GIVEN_UP);
-  });
-
   test('is kept while PostgreSQL works on its statement or lets it wait for a lock', async () => {
     const { session } = await openThroughProxy();
     await session.query('select pg_sleep(0.7)');

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { findPostmaster, stopPostmaster } from '../../src/embedded/postmaster.ts';
 import { acquireEmbeddedServer, type EmbeddedServer } from '../../src/embedded/server.ts';
 import { startEmbeddedUser } from '../support/embedded-user.ts';
@@ -108,17 +108,7 @@ it('the embedded server survives the kill -9 of the process that started it, and
   expect(await findPostmaster(pgData)).toBeUndefined();
 });
 
-inProof(() => {
-  it('the embedded server does not stop at Ctrl-C in the terminal of the process that started it', async () => {
-    await copyTemplate();
-    const starter = await startEmbeddedUser(dataDir);
-    const second = await acquire();
-    await starter.kill('SIGINT');
-    expect(await ask(second.url, 'select 1')).toBe(1);
-    await second.release();
-    expect(await findPostmaster(pgData)).toBeUndefined();
-  });
-});
+inProof(() => {});
 
 inProof(() => {
   it('the embedded server stops with the last living process, although a killed one did not leave', async () => {
@@ -172,19 +162,6 @@ inProof(() => {
     await Promise.all(users.map((user) => user.release()));
     expect(await findPostmaster(pgData)).toBeUndefined();
   });
-
-  it('the embedded server serves all processes while some start and stop, and stops after the last one', async () => {
-    await copyTemplate();
-    const user = async (): Promise<void> => {
-      for (let visit = 0; visit < 2; visit += 1) {
-        const server = await acquire();
-        expect(await ask(server.url, 'select 1')).toBe(1);
-        await server.release();
-      }
-    };
-    await Promise.all([user(), user(), user()]);
-    expect(await findPostmaster(pgData)).toBeUndefined();
-  });
 });
 
 it('the embedded server refuses data of another major version of PostgreSQL with an error that contains the version', async () => {
@@ -195,20 +172,4 @@ it('the embedded server refuses data of another major version of PostgreSQL with
     message: expect.stringContaining('was written by PostgreSQL 14') as string,
   });
   expect(await readFile(join(pgData, 'PG_VERSION'), 'utf8')).toBe('14\n');
-});
-
-describe('the embedded server with corrupt files', () => {
-  it.each([
-    ['PG_VERSION', 'data/PG_VERSION', /PG_VERSION is missing or empty$/],
-    ['password', 'password', /password is missing or empty$/],
-    ['control file', 'data/global/pg_control', /PANIC: {2}could not read file "global\/pg_control"/],
-  ])('if its %s is empty, the error names it, with advice about corrupt files', async (_, file, message) => {
-    await copyTemplate();
-    await truncate(join(dataDir, 'cluster', file));
-    await expect(acquire()).rejects.toMatchObject({
-      message: expect.stringMatching(message) as string,
-      advice: expect.stringContaining(`If its files are corrupt, move ${dataDir} away`) as string,
-    });
-    expect(await findPostmaster(pgData)).toBeUndefined();
-  });
 });

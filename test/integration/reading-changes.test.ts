@@ -1,14 +1,12 @@
 /** Reading changes with the statements of docs/bi.md: the copy loses no row. */
 import { readFileSync } from 'node:fs';
-import { beforeEach, expect, inject, test } from 'vitest';
-import type { StreamSession } from '../../src/engine/control-tables/stream-session.ts';
+import { beforeEach, expect, test } from 'vitest';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { cleanAccount, forgetPerson } from '../../src/engine/sync/forget.ts';
 import { createGate } from '../support/gate.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
-import { openFreeStream } from '../support/open-stream.ts';
 import { createRandom, type SeededRandom } from '../support/seeded-random.ts';
 import { openTestDatabase } from '../support/test-database.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
@@ -17,11 +15,10 @@ import { createTestWorker, type TestWorker, type TestWorkerOptions } from '../su
 const CHAPTER = /\n## Reading changes\n([\s\S]*?)\n## /;
 const [, chapter = ''] = CHAPTER.exec(readFileSync('docs/bi.md', 'utf8')) ?? [];
 /** The cursors, the rows of follow-ups, their messages; the view for tools with one cursor. */
-const [CURSORS = '', ROWS = '', CHILDREN = '', VIEW = ''] = [
-  ...chapter.matchAll(/```sql\n([\s\S]*?)```/g),
-].map(([, text]) => text);
+const [CURSORS = '', ROWS = '', CHILDREN = ''] = [...chapter.matchAll(/```sql\n([\s\S]*?)```/g)].map(
+  ([, text]) => text,
+);
 const SHAPES = STREAMS.map(streamShape);
-const isOnCitus = inject('testServerNodes').length > 1;
 const EVERYTHING_MS = 10 * 365 * 24 * 3_600_000;
 
 const connection = forEachTest(() => openTestDatabase());
@@ -160,26 +157,6 @@ function changeSource({ sandbox: { store } }: TestWorker, random: SeededRandom, 
   }
 }
 
-test('over several accounts the view for tools with one cursor ends at the least complete_until', async () => {
-  const [north, south] = [await createWorker('north'), await createWorker('south')];
-  expectSucceeded(await north.run('followups'));
-  await north.query('create schema bi');
-  await north.query(VIEW);
-  await north.query('grant usage on schema bi to safety_reader');
-  await north.query('grant select on bi.followup_changes to safety_reader');
-  const accounts = async () =>
-    (await read('select distinct account_id from bi.followup_changes order by 1')).map(
-      (row) => row['account_id'],
-    );
-  expectSucceeded(await south.run('followups'));
-  await north.query(
-    `update safety_sync.stream_state set complete_until = 'epoch' where account_id = 'south'`,
-  );
-  expect(await accounts()).toEqual([]);
-  await north.query(`update safety_sync.stream_state set complete_until = now() + interval '1 s'`);
-  expect(await accounts()).toEqual(['north', 'south']);
-});
-
 test('a reader gets rows of a first load before the load has ended', async () => {
   const last = createGate();
   let requests = 0;
@@ -205,37 +182,6 @@ test('a reader gets rows of a first load before the load has ended', async () =>
   expectSucceeded(await running);
   await reader.poll();
   expect(reader.copy).toEqual(await readWarehouse());
-});
-
-test('transactions of a stream wait for each other without its lock, and a terminated one does not move complete_until', async () => {
-  const worker = await createWorker('default');
-  expectSucceeded(await worker.run('users', { force: true }));
-  const open = async (): Promise<StreamSession> => {
-    const session = await openFreeStream(connection.url, 'users');
-    // As behind a pooler that gives each transaction another connection.
-    await session.connection.query('select pg_advisory_unlock_all()');
-    return session;
-  };
-  const until = async () => ((await read(CURSORS))[0] as unknown as Cursor).complete_until;
-  const before = await until();
-  const [first, second, third] = [await open(), await open(), await open()];
-  const { syncedAt } = await first.begin();
-  const begun = second.begin();
-  const sessions = isOnCitus ? 'citus_stat_activity' : 'pg_stat_activity';
-  await expect
-    .poll(() =>
-      worker.query(`select from ${sessions} where datname = current_database() and wait_event_type = 'Lock'`),
-    )
-    .toHaveLength(1);
-  expect(await until()).toBe(before);
-  await first.commit({ isDurable: true });
-  const [one, other] = [Date.parse(syncedAt), Date.parse((await begun).syncedAt)];
-  expect(other).toBeGreaterThan(one);
-  const after = await until();
-  expect([Date.parse(after) >= one, Date.parse(after) <= other]).toEqual([true, true]);
-  await worker.query(`select pg_terminate_backend(${second.backendPid})`);
-  await third.begin();
-  expect(await until()).toBe(after);
 });
 
 test('a reader misses no row of a sync, backfill, reconcile, repair, cleaning or forget', async () => {

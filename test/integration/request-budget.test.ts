@@ -58,26 +58,6 @@ test('without a number the row is only read, until a refusal blocks every proces
   expect([await readRows(), blocks.length]).toEqual([[{ is_blocked: false, seconds: null }], 1]);
 });
 
-test('a block lasts for a minute and up to a tenth more, or as long as the service asks, an hour at most', async () => {
-  for (const [asked, seconds] of [
-    [undefined, 63],
-    [7_000, 7],
-    [86_400_000, 3600],
-  ] as const) {
-    const budget = openProcess(null);
-    await fixture.query('delete from safety_sync.request_budget');
-    await budget.recordEnd(await budget.take(signal), 'refused', asked);
-    expect(await readRows()).toEqual([{ is_blocked: true, seconds }]);
-  }
-});
-
-test('a service at a loopback address has a budget only where one is set', async () => {
-  expect((await fixture.run(['sync', 'resources'])).code).toBe(0);
-  expect(await readRows()).toEqual([]);
-  expect((await fixture.run(['sync', 'resources'], { API_REQUESTS_PER_MINUTE: '600' })).code).toBe(0);
-  expect(await readRows()).toEqual([{ is_blocked: false, seconds: null }]);
-});
-
 test('status and log say until when requests wait, and no request is sent before', async () => {
   fixture.sandbox.faults.next(() => true, { kind: 'rateLimit' });
   const worker = fixture.start(['start'], { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: '0 0 1 1 *' });

@@ -1,12 +1,9 @@
 /** An account belongs to one service: another one is refused until somebody says what it is. */
 import { describe, expect, it } from 'vitest';
-import { createSourceGuard } from '../../src/engine/sync/source.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
-import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
-import { startAppFixture } from '../support/app-fixture.ts';
 import { createCliFixture } from '../support/cli-fixture.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
-import { createTestWorker, SMALL_SANDBOX } from '../support/worker.ts';
+import { SMALL_SANDBOX } from '../support/worker.ts';
 
 const fixture = forEachTest(() => createCliFixture());
 const other = async (options: SandboxOptions = {}) =>
@@ -59,15 +56,6 @@ describe('another service', () => {
     },
   );
 
-  it('the account is removed after practice although it is configured, and then belongs to the other service', async () => {
-    await fixture.run(['sync', 'followups']);
-    expect((await fixture.run(['accounts', 'remove', 'default', '--yes'])).code).toBe(2);
-    const real = await other({ seed: 77 });
-    expect((await fixture.run(['accounts', 'remove', 'default', '--yes'], at(real))).code).toBe(0);
-    expect((await fixture.run(['sync', 'followups'], at(real))).code).toBe(0);
-    expect(await readLive()).toEqual(idsOf(real));
-  });
-
   it('another account behind the same address is another service: by its id, not by its name', async () => {
     await fixture.run(['sync', 'resources']);
     const account = { ...fixture.sandbox.store.account };
@@ -84,56 +72,6 @@ describe('another service', () => {
     // No id says nothing: the address alone counts.
     answer({});
     expect((await fixture.run(['sync', 'resources'])).code).toBe(0);
-  });
-
-  it('a service that does not offer account.info is asked for it once a week, and its address counts', async () => {
-    fixture.sandbox.readings.notOffered = ['account.info'];
-    await fixture.run(['sync', 'resources']);
-    await fixture.run(['sync', 'resources']);
-    expect(methodsOf(fixture.sandbox).filter((method) => method === 'account.info')).toHaveLength(1);
-    expect((await fixture.run(['sync', 'resources'], at(await other()))).code).toBe(2);
-  });
-
-  it('a mistyped address from which nothing was read binds no account', async () => {
-    const mistyped = { SAFETY_BASE_URL: 'http://127.0.0.1:1', RETRY_ATTEMPTS: '0' };
-    expect((await fixture.run(['sync', 'resources'], mistyped)).code).toBe(1);
-    expect((await fixture.run(['sync', 'resources'])).code).toBe(0);
-  });
-});
-
-describe('a worker with several accounts', () => {
-  const worker = forEachTest(() => createTestWorker());
-
-  it('start with several accounts refuses only the one that belongs to another service', async () => {
-    const south = await other({ seed: 5 });
-    const none = { SAFETY_BASE_URL: '', SAFETY_TOKEN: '', SAFETY_EQUIPMENT_TYPES: '' };
-    const NEVER = { SYNC_CRON: '0 0 1 1 *' };
-    await worker.query(
-      `insert into safety_sync.sources (account_id, address) values ('north', 'https://trial.example')`,
-    );
-    await worker.query(
-      `insert into safety_sync.stream_state (account_id, stream, last_success_at) values ('north', 'resources', now())`,
-    );
-    await startAppFixture(worker, {
-      env: {
-        ...none,
-        ...NEVER,
-        SAFETY_ACCOUNTS_FILE: await writeAccountsFile([
-          entryFor('north', worker.sandbox),
-          entryFor('south', south),
-        ]),
-      },
-    });
-    const ended = (account: string) =>
-      worker.query(`select distinct status, error_code from safety_sync.runs
-        where account_id = '${account}' and stream in ('followups', 'resources', 'equipments') and status <> 'running'`);
-    await expect
-      .poll(() => ended('south'), { timeout: 45_000 })
-      .toEqual([{ status: 'succeeded', error_code: null }]);
-    await expect
-      .poll(() => ended('north'), { timeout: 45_000 })
-      .toEqual([{ status: 'failed', error_code: 'source_changed' }]);
-    expect(methodsOf(worker.sandbox)).toEqual([]);
   });
 });
 
@@ -189,36 +127,4 @@ describe('accounts move', () => {
     expect((await fixture.run(['accounts', 'move', 'west', '--yes'])).code).toBe(2);
     expect(await readState()).toEqual(before);
   });
-});
-
-it('check compares the total of the service with the rows: a difference is a warning that names both', async () => {
-  expect((await fixture.run(['check'])).stdout).toContain('service: followups.list: responds, 130 records\n');
-  await fixture.run(['sync']);
-  const equal = await fixture.run(['check']);
-  expect(equal.stdout).toContain(
-    'service: followups.list: responds, 130 records, as many as the warehouse has\n',
-  );
-  expect(equal.stdout).toContain(`ok    source: account default belongs to ${fixture.sandbox.url} (`);
-  expect(equal.stdout).toContain('Everything is in order.');
-  await fixture.query(`delete from safety.followups where id in (select id from safety.followups limit 30)`);
-  const { code, stdout } = await fixture.run(['check']);
-  expect(code).toBe(0);
-  expect(stdout).toContain(
-    'skip  service: followups.list: responds, 130 records, and the warehouse has 100\n',
-  );
-  expect(stdout).toContain('Nothing failed; skip marks what to look at.');
-});
-
-it('a database that failed when a worker asked for the identity does not fail its next runs', async () => {
-  const worker = untilTestEnds(await createTestWorker());
-  const { settings, sandbox } = worker;
-  const { accountId } = settings;
-  const { db, api, clock, signal } = worker.context;
-  const guard = createSourceGuard({ accountId, address: sandbox.url, api, db, clock, signal });
-  await worker.query('alter table safety_sync.optional_methods rename to away');
-  await expect(guard.assertSame()).rejects.toThrow();
-  await worker.query('alter table safety_sync.away rename to optional_methods');
-  await guard.assertSame();
-  const [stored] = await worker.query<{ address: string }>('select address from safety_sync.sources');
-  expect(stored).toEqual({ address: sandbox.url });
 });

@@ -1,11 +1,8 @@
 /** One record, requested again: its stored row against the source. */
 import { expect, test } from 'vitest';
-import { MINUTE_MS } from '../../src/shared/time.ts';
-import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { SPECIMENS } from '../support/specimens.ts';
 import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 import { rowVersions } from '../support/warehouse-marks.ts';
 import { serviceEnv } from '../support/worker.ts';
@@ -111,29 +108,6 @@ test('verify lists the fields of a changed row, different ones first, and --repa
   });
 });
 
-test('a repair changes neither the watermark nor the last success of a stream', async () => {
-  await sync('followups');
-  const state = () => worker.query('select watermark, last_success_at::text from safety_sync.stream_state');
-  const before = await state();
-  const id = await aFollowup();
-  worker.time.now += MINUTE_MS;
-  worker.sandbox.store.followups.update(id, { open: false, updated_on: worker.serviceNow() });
-  expect(await verify('followups', id, '--repair')).toMatchObject({ code: 0, repair: { updated: 1 } });
-  expect(await state()).toEqual(before);
-});
-
-test('verify reports a deleted row whose record is at the source, and --repair undeletes it', async () => {
-  await sync('equipments');
-  const id = await anyKey('equipment');
-  await worker.query(`update safety.equipment set _deleted_at = now() where id = '${id}'`);
-  expect(await verify('equipments', id)).toMatchObject({
-    code: 1,
-    verification: { equal: false, stored: 'deleted', source: 'present' },
-  });
-  expect(await verify('equipments', id, '--repair')).toMatchObject({ code: 0 });
-  expect(await verify('equipments', id)).toMatchObject({ code: 0, verification: { stored: 'live' } });
-});
-
 test('verify searches the whole list for a follow-up without a stored row, and --repair stores it', async () => {
   const [id = ''] = [...worker.sandbox.store.followups.keys()].toSorted();
   expect(await verify('followups', id)).toMatchObject({
@@ -154,52 +128,4 @@ test('verify reports a record that the source has deleted, with the command that
   expect(stdout).toContain('safety-sync reconcile followups');
   expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
   expect(await verify('followups', id)).toMatchObject({ code: 0, verification: { stored: 'deleted' } });
-});
-
-test('a value that cannot be stored is no difference: verify shows the received value and that null is stored', async () => {
-  worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('odd'), due: 20_260_230 });
-  await sync('followups');
-  const { code, stdout } = await run(['verify', 'followups', 'odd']);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/field_nulled due: .*20260230.* \(stored as null\)/);
-  const { verification } = await verify('followups', 'odd');
-  expect(verification.remarks).toMatchObject([{ kind: 'field_nulled', field: 'due', value: 20_260_230 }]);
-});
-
-test('a repair from a training calculation that is older than the stored one is skipped', async () => {
-  await run(['sync', 'training-employee-status', '--force']);
-  const id = await anyKey('training_employee_status', 'user_id');
-  await worker.query(`update safety.training_employee_status set status = 'forged' where user_id = '${id}'`);
-  worker.sandbox.store.recalculateTraining(worker.serviceNow() - MINUTE_MS);
-  const early = await verify('training-employee-status', id, '--repair');
-  expect(early).toMatchObject({ code: 1, repair: { outcome: 'skipped' } });
-  expect(early.repair?.reason).toContain('older than the stored one');
-  worker.time.now += 15 * MINUTE_MS;
-  expect(await verify('training-employee-status', id, '--repair')).toMatchObject({ code: 0 });
-  expect(await verify('training-employee-status', id)).toMatchObject({ code: 0 });
-});
-
-test('verify exits with 2 if several accounts are configured and none is selected, the stream is unknown or the id is missing', async () => {
-  const accounts = {
-    SAFETY_ACCOUNTS_FILE: await writeAccountsFile(
-      ['west', 'east'].map((name) => entryFor(name, worker.sandbox)),
-    ),
-    SAFETY_BASE_URL: '',
-    SAFETY_TOKEN: '',
-    SAFETY_EQUIPMENT_TYPES: '',
-  };
-  const several = await run(['verify', 'users', '1'], accounts);
-  expect(several).toMatchObject({ code: 2 });
-  expect(several.stderr).toContain('choose one with --account (west');
-  const chosen = await run(
-    ['verify', 'resources', [...worker.sandbox.store.resources.keys()][0] ?? '', '--account', 'west'],
-    accounts,
-  );
-  expect(chosen.stdout).toMatch(/To store it now: safety-sync verify resources \S+ --repair$/m);
-  worker.sandbox.requests.length = 0;
-  const mistyped = await run(['verify', 'followup', '1']);
-  expect(mistyped).toMatchObject({ code: 2 });
-  expect(mistyped.stderr).toContain('did you mean followups?');
-  expect(await run(['verify', 'users'])).toMatchObject({ code: 2 });
-  expect(worker.sandbox.requests).toEqual([]);
 });

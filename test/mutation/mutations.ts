@@ -90,8 +90,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'a cached list older than the stored one is taken',
       file: 'src/engine/reading/cached-list.ts',
-      search: 'sentMs > stored ||',
-      replace: 'sentMs !== stored ||',
+      search: 'const isOlder = calculatedAt < stored &&',
+      replace: 'const isOlder = calculatedAt < stored - 1e12 &&',
       tests: ['test/unit/reading/training.test.ts > a reconcile does not store an older calculation'],
     },
   ],

@@ -16,7 +16,7 @@ interface NewRun extends StreamKey {
   readonly trigger: RunTrigger;
   /** Host and process of the worker. */
   readonly owner: string;
-  readonly backendPid: number | null;
+  readonly backendPid: number;
   readonly watermark: string | null;
 }
 
@@ -53,23 +53,15 @@ export async function closeDeadRuns(db: Queryable, { accountId, stream }: Stream
   return closed.count;
 }
 
-/** Records a run that begins, or, with the reason, one that does not take place. */
+/** Records a run that begins. */
 export async function recordRun(
   db: Queryable,
   { accountId: account_id, backendPid: backend_pid, watermark, ...run }: NewRun,
-  whySkipped: string | null = null,
 ): Promise<number> {
-  const skipped = {
-    status: 'skipped',
-    finished_at: sql`statement_timestamp()`,
-    watermark_after: watermark,
-    note: whySkipped,
-  } as const;
-  const state = whySkipped === null ? ({ status: 'running' } as const) : skipped;
   const row = { account_id, backend_pid, watermark_before: watermark, program_version: VERSION };
   const [recorded] = await db
     .insert(runs)
-    .values({ ...run, ...row, ...state })
+    .values({ ...run, ...row, status: 'running' })
     .returning({ run_id: runs.run_id });
   return recorded?.run_id ?? 0;
 }

@@ -6,10 +6,10 @@ import { ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
 import type { BackfillPlan, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, isSameRange, ofLedger, toFilters, toLedger, WHOLE_TIME } from './creation-time.ts';
 import type { FollowupList, Newest } from './followup-list.ts';
-import type { ReadRequest } from './read-request.ts';
+import { type FollowupRun, readWalk } from './followup-run.ts';
 import { timeOf } from './record-fields.ts';
-import { records, type RecordsStep, type Steps } from './step.ts';
-import { isNewestFirst, walk } from './walk.ts';
+import { records, type RecordsStep, type Steps, writes } from './step.ts';
+import { isNewestFirst } from './walk.ts';
 import { nextWatermark, readFirstResponse } from './watermark.ts';
 
 /** Pages of a slice: with fewer, the partial pages at the ends of slices cost more than the concurrency gains. */
@@ -19,17 +19,6 @@ const SLICES_PER_REQUEST = 4;
 
 const countSlices = (pages: number, concurrency: number): number =>
   Math.max(1, Math.min(Math.floor(pages / SLICE_PAGES), SLICES_PER_REQUEST * concurrency));
-
-/** A range that could not be read. */
-export interface FailedSlice {
-  readonly range: TimeSlice;
-  readonly error: SafetySyncError;
-}
-
-export const failedStep = (range: TimeSlice): RecordsStep => ({
-  ...records([]),
-  writes: [{ kind: 'failed', slice: toLedger(range) }],
-});
 
 /** Whether a backfill continues an interrupted one. */
 const isResumable = (
@@ -69,8 +58,7 @@ async function cut(
 }
 
 async function* makePlan(
-  { settings, service }: ReadRequest,
-  list: FollowupList,
+  { read: { settings, service }, list }: FollowupRun,
   range: TimeSlice,
 ): Steps<MadePlan> {
   const newest = await list.askNewest(toFilters(range));
@@ -79,7 +67,7 @@ async function* makePlan(
   const plan = { ...range, watermark };
   const ranges = isKnown ? await cut(list, range, newest, settings.sliceConcurrency) : [range];
   const slices = ranges.map(toPending);
-  yield { ...records([]), writes: [{ kind: 'plan', plan, slices }] };
+  yield writes({ kind: 'plan', plan, slices });
   yield { kind: 'commit' };
   return { plan, slices, ...(isKnown && { newest }) };
 }
@@ -88,25 +76,19 @@ interface BackfillEnd {
   readonly watermark: number | null;
   /** It was read within one response: nothing can have changed meanwhile. */
   readonly isOneResponse: boolean;
-  readonly failed: readonly FailedSlice[];
-  readonly notes: readonly string[];
 }
 
 /** Continues a backfill of the same range that was cut off; else begins a new one. */
-export async function* readBackfill(
-  read: ReadRequest,
-  list: FollowupList,
-  { range = WHOLE_TIME, restart = false }: Pick<ReadRequest, 'range' | 'restart'>,
-): Steps<BackfillEnd> {
-  const stored = await read.warehouse.readLedger();
+export async function* readBackfill(run: FollowupRun): Steps<BackfillEnd> {
+  const { read, list } = run;
+  const { range = WHOLE_TIME, restart = false, settings, warehouse } = read;
+  const stored = await warehouse.readLedger();
   const made: MadePlan = isResumable(stored.plan, { range, restart })
     ? { plan: stored.plan, slices: stored.slices }
-    : yield* makePlan(read, list, range);
+    : yield* makePlan(run, range);
   const { plan, newest } = made;
   let { watermark } = plan;
   const slices = [...made.slices];
-  const failed: FailedSlice[] = [];
-  const notes: string[] = [];
   let responses = 0;
 
   const total = newest === undefined ? await list.askTotal(toFilters(range)) : newest.page.paging?.total;
@@ -116,35 +98,23 @@ export async function* readBackfill(
     slicesDone: slices.filter(({ status }) => status === 'done').length,
   });
 
-  async function* readSlice(at: number, begun: LedgerSlice): AsyncGenerator<RecordsStep, void, undefined> {
+  async function* readSlice(at: number, begun: LedgerSlice): Steps {
     let slice = begun;
     const change = (to: Partial<LedgerSlice>): Pick<RecordsStep, 'writes' | 'progress'> => {
       slice = slices[at] = { ...slice, ...to };
       return { writes: [{ kind: 'slice', slice }], progress: toProgress() };
     };
-    const ends = ofLedger(begun);
-    const steps = walk(list, ends, {
+    const start = {
       newest: at === 0 && slices.length === 1 ? newest : undefined,
-      watermark: plan.watermark,
-      expected: begun.expected,
       records: begun.records,
       ...(begun.readToMs < begun.toMs && { readToMs: begun.readToMs }),
-    });
-    let next = await steps.next();
-    for (; next.done !== true; next = await steps.next()) {
-      if (next.value.kind === 'failed') {
-        failed.push(next.value);
-        yield failedStep(next.value.range);
-        continue;
-      }
+    };
+    const { first } = yield* readWalk(run, ofLedger(begun), start, (step) => {
       responses += 1;
-      const { records: page, count, total: expected = null } = next.value;
-      const readToMs = Math.max(next.value.readToMs, slice.fromMs);
-      const to = { readToMs, records: count, expected: slice.expected ?? expected };
-      yield { ...records(page), ...change(to) };
-    }
-    const { first, note } = next.value;
-    if (note !== null) notes.push(note);
+      const readToMs = Math.max(step.readToMs, slice.fromMs);
+      const expected = slice.expected ?? step.total ?? null;
+      return { ...records(step.records), ...change({ readToMs, records: step.count, expected }) };
+    });
     watermark ??= first === undefined ? null : nextWatermark(null, first);
     yield { ...records([]), ...change({ status: 'done' }) };
   }
@@ -152,14 +122,14 @@ export async function* readBackfill(
   yield { ...records([]), progress: toProgress() };
   const open = slices.flatMap((slice, at) => (slice.status === 'pending' ? [readSlice(at, slice)] : []));
   try {
-    yield* readSideBySide(open, read.settings.sliceConcurrency);
+    yield* readSideBySide(open, settings.sliceConcurrency);
   } catch (error) {
     // What was read stays.
     yield { kind: 'commit' };
     throw error;
   }
   if (responses > 1) yield { kind: 'commit' };
-  return { watermark, isOneResponse: newest !== undefined && responses === 1, failed, notes };
+  return { watermark, isOneResponse: newest !== undefined && responses === 1 };
 }
 
 /** Yields the steps of several readers as they arrive. Each reader is one step ahead of the consumer. */

@@ -1,11 +1,10 @@
 /** Training status: all pages of one cached list (specification: training-employee-status.list). */
 import { SafetySyncError } from '../../shared/errors.ts';
-import { MINUTE_MS } from '../../shared/time.ts';
+import { MINUTE_MS, toIso } from '../../shared/time.ts';
 import type { ListPage } from '../api/requests.ts';
-import { incomplete, type ListAsked, type ListRead, type Params, readList } from './list.ts';
-import type { ReadRequest, Service } from './read-request.ts';
+import { askedOf, incomplete, type Params, readList } from './list.ts';
+import type { ReadRequest } from './read-request.ts';
 import { readMs } from './record-fields.ts';
-import { describeUnknown } from './snapshot.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
 /** A `last_updated` that is later than the response's own Date by more than this lies in the future. */
@@ -22,93 +21,57 @@ export function readLastUpdated({ envelope }: Pick<ListPage, 'envelope'>): numbe
   return ms === undefined ? undefined : Math.floor(ms);
 }
 
-const NOTHING_NEW = {
-  kind: 'read',
-  covered: null,
-  note: 'the training list has not changed',
-  failure: null,
-} as const;
-
-interface Calculation {
-  readonly first: ListPage;
-  readonly pages: readonly ListPage[];
-  /** undefined: the first page is not of a wanted list, and no other page was read. */
-  readonly list: ListRead | undefined;
-}
-
-/** undefined: the pages are of two lists. */
-async function readCalculation(
-  service: Service,
-  asked: ListAsked,
-  isWanted: (first: ListPage) => boolean,
-): Promise<Calculation | undefined> {
-  const pages: ListPage[] = [];
-  const steps = readList(service, asked);
-  let next = await steps.next();
-  for (; next.done !== true; next = await steps.next()) {
-    const [first = next.value] = pages;
-    if (readLastUpdated(next.value) !== readLastUpdated(first)) return undefined;
-    if (!isWanted(first)) return { first, pages, list: undefined };
-    pages.push(next.value);
-  }
-  const [first] = pages;
-  return first && { first, pages, list: next.value };
-}
-
 export async function* readCachedList(
-  read: ReadRequest,
-  { cacheMs, pageSize }: { readonly cacheMs: number; readonly pageSize: number },
+  { stream, state, service, kind, force = false }: ReadRequest,
+  { cacheMs }: { readonly cacheMs: number },
 ): Steps<ReadOutcome> {
-  const { stream, state, service } = read;
-  const { method, responseKey: listKey, keyField, peekFields } = stream;
-  const isOrdinary = read.kind === 'sync' && read.force !== true;
-  if (isOrdinary && state.freshForMs > 0) {
+  if (kind === 'sync' && !force && state.freshForMs > 0) {
     const minutes = Math.ceil(state.freshForMs / MINUTE_MS);
     const reason = `the service calculates the training list at most every ${cacheMs / MINUTE_MS} minutes; the stored one is current for another ${minutes} min`;
     return { kind: 'skipped', reason, dueInMs: state.freshForMs };
   }
-  const asked = { method, listKey, keyField, peekFields, params: TRAINING_PARAMS, pageSize };
-  const timeOf = (page: ListPage): number => page.serviceTimeMs ?? service.clock.now();
-  const isWanted = (first: ListPage): boolean => {
-    const sentMs = readLastUpdated(first);
-    const stored = state.calculatedAt;
-    if (read.kind === 'backfill' || sentMs === undefined || stored === null) return true;
-    // A stored time in the service's future is from before its clock was put back.
-    return (
-      sentMs > stored ||
-      stored > timeOf(first) + MOST_AHEAD_MS ||
-      (sentMs === stored && read.kind === 'reconcile')
-    );
-  };
+  const stored = state.calculatedAt ?? -Infinity;
+  const asked = askedOf(stream, TRAINING_PARAMS);
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const calculation = await readCalculation(service, asked, isWanted);
-    if (calculation === undefined) continue;
-    const { first, pages, list } = calculation;
-    const timeMs = timeOf(first);
+    const list = readList(service, asked);
+    let next = await list.next();
+    if (next.done === true) break;
+    const first = next.value;
+    const timeMs = first.serviceTimeMs ?? service.clock.now();
+    const sentMs = readLastUpdated(first) ?? timeMs;
     // A `last_updated` in the future is an error of the data: the list existed when the response was made.
-    const sentMs = readLastUpdated(first) ?? Infinity;
-    const calculatedAtMs = sentMs > timeMs + MOST_AHEAD_MS ? timeMs : sentMs;
-    const isTold = sentMs < Infinity;
-    const freshForMs = isTold ? Math.max(0, Math.min(cacheMs, cacheMs - timeMs + calculatedAtMs)) : 0;
-    if (list === undefined) {
-      if (calculatedAtMs === state.calculatedAt) return { ...NOTHING_NEW, state: { freshForMs } };
-      const reason = `last_updated went back to ${new Date(calculatedAtMs).toISOString()}: an older training list is not stored (backfill ${stream.name} stores it)`;
+    const calculatedAt = sentMs > timeMs + MOST_AHEAD_MS ? timeMs : sentMs;
+    const freshForMs = Math.max(0, Math.min(cacheMs, cacheMs - timeMs + calculatedAt));
+    // A stored time in the service's future is from before its clock was put back.
+    const isOlder = calculatedAt < stored && stored <= timeMs + MOST_AHEAD_MS;
+    if (kind !== 'backfill' && isOlder) {
+      const reason = `last_updated went back to ${toIso(calculatedAt)}: an older training list is not stored (backfill ${stream.name} stores it)`;
       return { kind: 'skipped', reason };
     }
-    const about = isTold ? { calculatedAtMs } : {};
-    for (const page of pages) yield records(page.records, about);
-    if (!list.isComplete) return { kind: 'read', covered: null, failure: incomplete(asked, list) };
-    const isKnown = list.unknownMembers.length === 0;
+    if (kind === 'sync' && calculatedAt === stored) {
+      const note = 'the training list has not changed';
+      return { kind: 'read', covered: null, note, failure: null, state: { freshForMs } };
+    }
+    const pages: ListPage[] = [];
+    for (; next.done !== true; next = await list.next()) {
+      if (readLastUpdated(next.value) !== readLastUpdated(first)) break;
+      pages.push(next.value);
+    }
+    // The pages are of two lists.
+    if (next.done !== true) continue;
+    for (const page of pages) yield records(page.records, { calculatedAtMs: calculatedAt });
+    const { isComplete, doubt } = next.value;
+    if (!isComplete) return { kind: 'read', covered: null, failure: incomplete(asked, next.value) };
     return {
       kind: 'read',
-      covered: isKnown ? { partitions: null } : null,
-      state: { freshForMs, ...(isTold && { calculatedAt: calculatedAtMs }) },
-      note: describeUnknown(list.unknownMembers),
+      covered: doubt === null ? { partitions: null } : null,
+      state: { freshForMs, calculatedAt },
+      note: doubt,
       failure: null,
     };
   }
   throw new SafetySyncError(
     'calculation_unsettled',
-    `${method}: the list was calculated anew between two pages, ${ATTEMPTS} times`,
+    `${stream.method}: the list was calculated anew between two pages, ${ATTEMPTS} times`,
   );
 }

@@ -1,14 +1,17 @@
 /** Requests for follow-ups (specification: followups.list). */
-import { SafetySyncError } from '../../shared/errors.ts';
+import type { SafetySyncError } from '../../shared/errors.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import type { ListPage } from '../api/requests.ts';
-import { fetchPage, isBeyondLast, type ListAsked, type Params, readList, readSettledList } from './list.ts';
+import { askedOf, fetchPage, isBeyondLast, type Params, readSettledList } from './list.ts';
 import type { ReadRequest, Service } from './read-request.ts';
 
 /** How many times fewer records are requested after a failure for certain records only. */
 const NARROWER = 8;
 /** Records that the service may fail for in a row; more, and it fails altogether. */
 const MOST_FAILING = 10;
+
+/** The number that people see. */
+export const DISPLAY_ID: Params = { followup_display_id: true };
 
 /** The newest records of a range; `limit`: as many were asked for. */
 export interface Newest {
@@ -20,40 +23,12 @@ export type FollowupList = ReturnType<typeof createFollowupList>;
 
 /** For one run: its first request finds out whether the service knows the number that people see. */
 export function createFollowupList({ stream }: Pick<ReadRequest, 'stream'>, service: Service) {
-  const { method, responseKey: listKey, keyField, peekFields = [], readMode } = stream;
-  if (readMode.kind !== 'incremental') throw new TypeError(`${method} is not read by creation time`);
-  const { pageSize } = readMode;
-  let displayId: Params = { followup_display_id: true };
-  let isDecided = false;
-
-  const asked = (params: Params, isSuspect = false): ListAsked & { readonly createdField: string } => ({
-    method,
-    listKey,
-    keyField,
-    peekFields,
-    createdField: 'created_on',
-    pageSize,
-    params: { ...params, ...displayId },
-    retries: isSuspect ? 1 : undefined,
-  });
-
-  /** The first request is repeated without that number where the service refuses it. */
-  async function decide<Result>(first: () => Promise<Result>): Promise<Result> {
-    try {
-      const result = await first();
-      isDecided = true;
-      return result;
-    } catch (error) {
-      const isUnknown = error instanceof SafetySyncError && error.code === 'parameter_unexpected';
-      if (isDecided || !isUnknown) throw error;
-      [isDecided, displayId] = [true, {}];
-      return await first();
-    }
-  }
+  const list = { ...askedOf(stream), optional: { params: DISPLAY_ID } };
+  const { method, keyField, pageSize = 1 } = list;
 
   /** `isSuspect`: a similar request failed, and two attempts show whether this one does, too. */
   const ask = (params: Params, isSuspect = false): Promise<ListPage> =>
-    decide(() => fetchPage(service, asked(params, isSuspect)));
+    fetchPage(service, { ...list, params, retries: isSuspect ? 1 : undefined });
 
   return {
     service,
@@ -62,19 +37,8 @@ export function createFollowupList({ stream }: Pick<ReadRequest, 'stream'>, serv
     pageSize,
     ask,
 
-    /** By page numbers, once. */
-    async *read(params: Params) {
-      // A refusal comes with the first page.
-      const [pages, first] = await decide(async () => {
-        const list = readList(service, asked(params));
-        return [list, await list.next()] as const;
-      });
-      if (first.done === true) return first.value;
-      yield first.value;
-      return yield* pages;
-    },
     /** By page numbers, until it is complete. */
-    readSettled: (params: Params) => readSettledList(service, asked(params)),
+    readSettled: (params: Params) => readSettledList(service, { ...list, params }),
 
     /** Fewer records than `limit` where the service fails for one of them; the error where it fails for the newest. */
     async askNewest(params: Params, limit = pageSize): Promise<Newest | SafetySyncError> {
@@ -106,8 +70,7 @@ export function createFollowupList({ stream }: Pick<ReadRequest, 'stream'>, serv
 
     /** How many there are; undefined: the service does not say. */
     async askTotal(params: Params): Promise<number | undefined> {
-      const newest = await ask({ ...params, limit: 1 });
-      return newest.paging?.total;
+      return (await ask({ ...params, limit: 1 })).paging?.total;
     },
   };
 }

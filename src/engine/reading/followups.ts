@@ -1,11 +1,9 @@
 /** Follow-ups: all of them at first, then the changes since the watermark; deletions and drift by a complete read. */
 import { SafetySyncError } from '../../shared/errors.ts';
-import type { Received } from '../../shared/received.ts';
 import { formatDuration, formatNumber } from '../../shared/format.ts';
 import { HOUR_MS } from '../../shared/time.ts';
 import type { StateChange, TimeSlice } from '../streams/state.ts';
-import { recordKey } from '../streams/wire.ts';
-import { type FailedSlice, failedStep, readBackfill } from './backfill.ts';
+import { readBackfill } from './backfill.ts';
 import {
   describeRange,
   isSameRange,
@@ -15,13 +13,11 @@ import {
   unionOf,
   WHOLE_TIME,
 } from './creation-time.ts';
-import { createFollowupList, type FollowupList } from './followup-list.ts';
-import type { Params } from './list.ts';
+import { createFollowupList } from './followup-list.ts';
+import { type FollowupRun, readWalk } from './followup-run.ts';
 import type { ReadRequest } from './read-request.ts';
-import { timeOf } from './record-fields.ts';
-import { records, type Step, type ReadOutcome, type Steps } from './step.ts';
-import { walk } from './walk.ts';
-import { type FirstResponse, nextWatermark, updatedAfter } from './watermark.ts';
+import { type Step, type ReadOutcome, type Steps, writes } from './step.ts';
+import { nextWatermark, updatedAfter } from './watermark.ts';
 
 /** A scheduled run reads everything again after this time, and after this many times the duration of the last such read. */
 const COMPLETE_READ_MS = HOUR_MS;
@@ -29,61 +25,12 @@ const COMPLETE_READ_FACTOR = 10;
 /** A row that changed less than this before a complete read may be missing there because that response is late. */
 const LATE_MS = HOUR_MS;
 
-/** One run. */
-interface FollowupRun {
-  readonly read: ReadRequest;
-  readonly list: FollowupList;
-  /** Ranges that the service does not return. */
-  failed: readonly FailedSlice[];
-  readonly notes: string[];
-  /** Records without a usable key that were yielded: another read of this run would count each of them again. */
-  readonly keyless: Set<string>;
-}
-
-interface WalkRead {
-  readonly first: FirstResponse | undefined;
-  readonly failed: readonly FailedSlice[];
-  /** The latest `updated_on` of all its records. */
-  readonly newestMs: number;
-}
-
-async function* readWalk(run: FollowupRun, range: TimeSlice, filters?: Params): Steps<WalkRead> {
-  const { list, notes, keyless } = run;
-  const failed: FailedSlice[] = [];
-  let newestMs = -Infinity;
-  const steps = walk(list, range, filters && { filters });
-  function isRepeated(record: Received): boolean {
-    if (recordKey(record, list.keyField) !== null) return false;
-    if (keyless.has(record.text)) return true;
-    keyless.add(record.text);
-    return false;
-  }
-  let next = await steps.next();
-  for (; next.done !== true; next = await steps.next()) {
-    if (next.value.kind === 'failed') {
-      failed.push(next.value);
-      yield failedStep(next.value.range);
-    } else {
-      for (const record of next.value.records)
-        newestMs = Math.max(newestMs, timeOf(record, 'updated_on') ?? -Infinity);
-      yield records(next.value.records.filter((record) => !isRepeated(record)));
-    }
-  }
-  const { first, note } = next.value;
-  if (note !== null) notes.push(note);
-  return { first, failed, newestMs };
-}
-
 /** Reads the changes since the watermark; returns the next one. */
 async function* readChanges(run: FollowupRun, watermark: number): Steps<number> {
   const filters = { updated_after: updatedAfter(watermark, run.read.settings.followupsOverlapMs) };
-  const { first, failed } = yield* readWalk(run, WHOLE_TIME, filters);
-  run.failed = [...run.failed, ...failed];
+  const { first } = yield* readWalk(run, WHOLE_TIME, { filters });
   return (first && nextWatermark(watermark, first)) ?? watermark;
 }
-
-const isOneOf = (range: TimeSlice, failed: readonly FailedSlice[]): boolean =>
-  failed.some((one) => isSameRange(toLedger(one.range), range));
 
 /** Failed slices of earlier runs, as the ledger has them. */
 async function readFailed({ read }: FollowupRun): Promise<readonly TimeSlice[]> {
@@ -95,17 +42,15 @@ async function readFailed({ read }: FollowupRun): Promise<readonly TimeSlice[]> 
 async function* retryFailed(run: FollowupRun, known: readonly TimeSlice[]): Steps {
   const slices = [...known, ...run.failed.map(({ range }) => toLedger(range))];
   run.failed = [];
-  for (const slice of unionOf(slices)) {
-    const { failed } = yield* readWalk(run, ofLedger(slice));
-    run.failed = [...run.failed, ...failed];
-  }
+  for (const slice of unionOf(slices)) yield* readWalk(run, ofLedger(slice));
   yield* closeFailed(run, slices);
 }
 
 /** Those of these slices that do not fail any more are not open any more. */
 function* closeFailed({ failed }: FollowupRun, slices: readonly TimeSlice[]): Generator<Step> {
-  const repaired = slices.filter((slice) => !isOneOf(slice, failed));
-  if (repaired.length > 0) yield { ...records([]), writes: [{ kind: 'repaired', slices: repaired }] };
+  const isOpen = (slice: TimeSlice) => failed.some((one) => isSameRange(toLedger(one.range), slice));
+  const repaired = slices.filter((slice) => !isOpen(slice));
+  if (repaired.length > 0) yield writes({ kind: 'repaired', slices: repaired });
 }
 
 /** Changes were stored up to the watermark, but those in failed slices, so the run fails while one is open. */
@@ -121,47 +66,34 @@ function toOutcome({ read, failed, notes }: FollowupRun, state: StateChange): Re
   return { kind: 'read', covered: null, state, note, failure };
 }
 
-/** The first sync is resumed like a backfill. */
-async function* readFirstSync(run: FollowupRun): Steps<ReadOutcome> {
-  const known = await readFailed(run);
-  const { isOneResponse, notes, ...end } = yield* readBackfill(run.read, run.list, {});
-  let { watermark } = end;
-  run.notes.push(...notes);
-  // Records may have changed since they were read, also in an earlier run.
-  if (watermark !== null && !isOneResponse) watermark = yield* readChanges(run, watermark);
-  yield* retryFailed(run, known);
-  run.failed = [...run.failed, ...end.failed];
-  return toOutcome(run, { watermark, isPlanDone: true });
-}
-
-/** Only a backfill of everything has read all changes that the service had made when it began. */
-async function* readAsked(run: FollowupRun): Steps<ReadOutcome> {
-  const { range = WHOLE_TIME, state } = run.read;
-  const known = await readFailed(run);
-  const { watermark, failed, notes } = yield* readBackfill(run.read, run.list, run.read);
-  run.notes.push(...notes);
-  run.failed = failed;
+/** A backfill, and the first sync, which is resumed like one. */
+async function* readPlanned(run: FollowupRun): Steps<ReadOutcome> {
+  const { range = WHOLE_TIME, kind, state } = run.read;
   const within = ({ fromMs, toMs }: TimeSlice): boolean => fromMs >= range.fromMs && toMs <= range.toMs;
-  yield* closeFailed(
-    run,
-    known.filter((slice) => within(ofLedger(slice))),
-  );
+  const known = (await readFailed(run)).filter((slice) => within(ofLedger(slice)));
+  const { isOneResponse, ...end } = yield* readBackfill(run);
+  let { watermark } = end;
+  const { failed } = run;
+  run.failed = [];
+  // Records may have changed since they were read, also in an earlier run.
+  if (kind === 'sync' && watermark !== null && !isOneResponse) watermark = yield* readChanges(run, watermark);
+  yield* retryFailed(run, known);
+  run.failed = [...failed, ...run.failed];
   const latest = Math.max(state.watermark ?? -Infinity, watermark ?? -Infinity);
-  return toOutcome(run, {
-    isPlanDone: true,
-    ...(isWholeTime(range) && Number.isFinite(latest) && { watermark: latest }),
-  });
+  // Only a backfill of everything has read all changes that the service had made when it began.
+  const isMoved = isWholeTime(range) && Number.isFinite(latest);
+  return toOutcome(run, { isPlanDone: true, ...(isMoved && { watermark: latest }) });
 }
 
 /** Reads everything, after the changes: what else differs was missed by earlier runs, or was deleted. */
 async function* readEverything(run: FollowupRun, watermark: number | null): Steps<ReadOutcome> {
   const { read, list } = run;
-  yield { ...records([]), writes: [{ kind: 'complete_read' }] };
+  yield writes({ kind: 'complete_read' });
   yield { kind: 'commit' };
   const known = await readFailed(run);
   const begunMs = read.service.clock.monotonicMs();
-  const { first, failed, newestMs } = yield* readWalk(run, WHOLE_TIME);
-  run.failed = failed;
+  run.failed = [];
+  const { first, newestMs } = yield* readWalk(run, WHOLE_TIME);
   yield* closeFailed(run, known);
   const outcome = toOutcome(run, {
     watermark: first === undefined ? watermark : nextWatermark(watermark, first),
@@ -211,19 +143,6 @@ async function* readDrift(run: FollowupRun, changed: number): Steps<ReadOutcome>
   return toOutcome(run, { watermark });
 }
 
-async function* readSync(run: FollowupRun, before: number): Steps<ReadOutcome> {
-  const known = await readFailed(run);
-  const watermark = yield* readChanges(run, before);
-  yield* retryFailed(run, known);
-  // While a slice is open the rows are known to differ.
-  return run.failed.length > 0 ? toOutcome(run, { watermark }) : yield* readDrift(run, watermark);
-}
-
-async function* readReconcile(run: FollowupRun, before: number | null): Steps<ReadOutcome> {
-  const watermark = before === null ? null : yield* readChanges(run, before);
-  return yield* readEverything(run, watermark);
-}
-
 export async function* readFollowups(read: ReadRequest): Steps<ReadOutcome> {
   const { kind, service, state } = read;
   const stop = new AbortController();
@@ -231,11 +150,17 @@ export async function* readFollowups(read: ReadRequest): Steps<ReadOutcome> {
     ...service,
     signal: AbortSignal.any([service.signal, stop.signal]),
   });
-  const run: FollowupRun = { read, list, failed: [], notes: [], keyless: new Set() };
+  const run: FollowupRun = { read, list, failed: [], notes: [] };
   try {
-    if (kind === 'backfill') return yield* readAsked(run);
-    if (kind === 'reconcile') return yield* readReconcile(run, state.watermark);
-    return yield* state.watermark === null ? readFirstSync(run) : readSync(run, state.watermark);
+    const { watermark } = state;
+    if (kind === 'backfill' || (kind === 'sync' && watermark === null)) return yield* readPlanned(run);
+    const known = await readFailed(run);
+    const changed = watermark === null ? null : yield* readChanges(run, watermark);
+    if (kind === 'reconcile' || changed === null) return yield* readEverything(run, changed);
+    yield* retryFailed(run, known);
+    // While a slice is open the rows are known to differ.
+    if (run.failed.length > 0) return toOutcome(run, { watermark: changed });
+    return yield* readDrift(run, changed);
   } finally {
     // A consumer that stops in the middle ends the requests.
     stop.abort();

@@ -1,31 +1,44 @@
 /** The one loop over the pages of a list, which also reads a list that is one response. Each page is held in memory. */
 import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
+import type { Received } from '../../shared/received.ts';
 import type { ListPage, ListRequest } from '../api/requests.ts';
+import type { StreamDefinition } from '../streams/stream.ts';
 import type { Service } from './read-request.ts';
 import { recordName, timeOf } from './record-fields.ts';
 
 export type Params = Readonly<Record<string, unknown>>;
 
-export interface ListAsked extends Pick<ListRequest, 'method' | 'listKey' | 'retries'> {
+interface ListAsked extends Pick<ListRequest, 'method' | 'listKey' | 'retries'> {
   /** The field that identifies a record. */
   readonly keyField: string;
   readonly params: Params;
+  /** Parameters that the service may not know: its first refusal empties them, for all requests that share the object. */
+  readonly optional?: { params: Params };
   /** `limit` of each page; absent: the list is one response, unless it announces further pages. */
   readonly pageSize?: number | undefined;
   /** Other fields of a record that are looked at before it is parsed. */
   readonly peekFields?: readonly string[] | undefined;
 }
 
+/** The list of a stream. */
+export const askedOf = (
+  { method, responseKey: listKey, keyField, peekFields, readMode }: StreamDefinition,
+  params: Params = {},
+): ListAsked => ({
+  ...{ method, listKey, keyField, peekFields, params },
+  pageSize: 'pageSize' in readMode ? readMode.pageSize : undefined,
+});
+
 /** The result of one pass over a list. */
-export interface ListRead {
+interface ListRead {
   /** Names of the different records. */
   readonly names: ReadonlySet<string>;
   /** Of the last page that announced one. */
   readonly total: number | undefined;
   /** As many records as the first page announced, and no later page announced fewer: a deletion moves records to pages already read. */
   readonly isComplete: boolean;
-  /** Members of the responses beside the list that no specification names: they may say that something is missing. */
-  readonly unknownMembers: readonly string[];
+  /** Why nothing may count as deleted although the list is complete; null: it may. */
+  readonly doubt: string | null;
 }
 
 const KNOWN_MEMBERS: ReadonlySet<string> = new Set(['ok', 'paging', 'last_updated', 'columns']);
@@ -39,21 +52,27 @@ export function incomplete({ method, params }: ListAsked, { total = 0, names }: 
 }
 
 /** Requests one page of a list. */
-export async function fetchPage(
-  { api, meter, signal }: Service,
-  { method, listKey, keyField, params, pageSize, peekFields = [], retries }: ListAsked,
-  page = 1,
-): Promise<ListPage> {
-  return await api.page({
-    method,
-    listKey,
-    fields: [keyField, ...peekFields],
-    params: { ...(pageSize && { limit: pageSize }), ...params, ...(page > 1 && { page }) },
-    meter,
-    signal,
-    retries,
-    comesWhole: pageSize === undefined,
-  });
+export async function fetchPage(service: Service, asked: ListAsked, page = 1): Promise<ListPage> {
+  const { api, meter, signal } = service;
+  const { method, listKey, keyField, params, optional, pageSize, peekFields = [], retries } = asked;
+  try {
+    return await api.page({
+      ...{ method, listKey, meter, signal, retries },
+      fields: [keyField, 'created', ...peekFields],
+      params: {
+        ...(pageSize && { limit: pageSize }),
+        ...params,
+        ...optional?.params,
+        ...(page > 1 && { page }),
+      },
+      comesWhole: pageSize === undefined,
+    });
+  } catch (error) {
+    const isUnknown = error instanceof SafetySyncError && error.code === 'parameter_unexpected';
+    if (!isUnknown || optional === undefined || Object.keys(optional.params).length === 0) throw error;
+    optional.params = {};
+    return await fetchPage(service, asked, page);
+  }
 }
 
 const REFUSED: ReadonlySet<ErrorCode> = new Set([
@@ -69,6 +88,7 @@ export const isRefused = (error: unknown): error is SafetySyncError =>
 /** A page beyond the last one is refused. */
 export const isBeyondLast = (error: unknown): boolean =>
   isRefused(error) && error.code !== 'parameter_unexpected';
+
 /**
  * Yields page after page. The list ends with a page that is empty, shows nothing new or is refused; or with one that is shorter
  * than its limit and reaches the total. A response with as many records as were asked for is never taken as the last one.
@@ -93,8 +113,8 @@ export async function* readList(
       break;
     }
     const known = names.size;
-    for (const record of page.records) names.add(recordName(record, keyField));
     const { envelope, paging, records } = page;
+    for (const record of records) names.add(recordName(record, keyField));
     for (const name of Object.keys(envelope))
       if (name !== listKey && !KNOWN_MEMBERS.has(name)) unknown.add(name);
     yield page;
@@ -113,12 +133,15 @@ export async function* readList(
   // Without a total every page that was announced must have brought new records.
   const isReached =
     firstTotal === undefined ? lastPage === 1 || pagesWithNews >= lastPage : names.size >= firstTotal;
-  const isComplete = isReached && !hasShrunk;
-  return { names, total, isComplete, unknownMembers: [...unknown] };
+  const doubt = `nothing was marked deleted, because the response has members that are not known: ${[...unknown].join(', ')}`;
+  return { names, total, isComplete: isReached && !hasShrunk, doubt: unknown.size === 0 ? null : doubt };
 }
 
 /** A list that shifts while it is read shows all of it within a few passes; more are a service that contradicts itself. */
 const MOST_PASSES = 6;
+
+const createdOf = (record: Received): number =>
+  timeOf(record, 'created_on') ?? timeOf(record, 'created') ?? -Infinity;
 
 /**
  * Reads by page numbers what may change meanwhile: passes over the list, until one shows no record that the pass before it
@@ -127,22 +150,19 @@ const MOST_PASSES = 6;
  */
 export async function* readSettledList(
   service: Service,
-  asked: ListAsked & { readonly createdField: string },
+  asked: ListAsked,
 ): AsyncGenerator<ListPage, ListRead, undefined> {
   let beganMs: number | undefined;
   let before: ReadonlySet<string> | undefined;
   for (let pass = 1; ; pass += 1) {
-    const peekFields = [...(asked.peekFields ?? []), asked.createdField];
-    const list = readList(service, { ...asked, peekFields });
+    const list = readList(service, asked);
     let [pages, isNew] = [0, false];
     let next = await list.next();
     for (; next.done !== true; next = await list.next()) {
       pages += 1;
-      beganMs ??= next.value.serviceTimeMs ?? service.clock.now();
-      for (const record of next.value.records) {
-        const isOld = (timeOf(record, asked.createdField) ?? -Infinity) < beganMs;
-        isNew ||= isOld && before?.has(recordName(record, asked.keyField)) !== true;
-      }
+      const began = (beganMs ??= next.value.serviceTimeMs ?? service.clock.now());
+      const olds = next.value.records.filter((record) => createdOf(record) < began);
+      isNew ||= olds.some((record) => before?.has(recordName(record, asked.keyField)) !== true);
       yield next.value;
     }
     const read = next.value;

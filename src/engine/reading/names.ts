@@ -8,53 +8,39 @@ import {
   isNotOffered,
   kindsOf,
   type MethodResult,
-  type MethodState,
+  type MethodStates,
   NAMING_LISTS,
   type OptionalListName,
   type OptionalMethod,
 } from '../streams/optional-methods.ts';
-import { isWireRecord, recordKey } from '../streams/wire.ts';
-import { type ListRead, readOptionalList } from './optional-list.ts';
-import { isRefused } from './list.ts';
 import type { NamesState } from '../streams/state.ts';
+import { isWireRecord, recordKey } from '../streams/wire.ts';
+import { isRefused } from './list.ts';
+import { type OptionalRead, readOptionalList } from './optional-list.ts';
 import type { KnownRecord, ReadRequest } from './read-request.ts';
-import { records, type ReadOutcome, type Steps } from './step.ts';
-
-type States = ReadonlyMap<string, MethodState>;
+import { recordName } from './record-fields.ts';
+import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 const kindOfKey = (key: string): string => key.slice(0, key.indexOf(':'));
 
-/** `sync`: those whose time has come, and those that may name an id which was first met since they were read. */
-function dueLists(
-  { kind, force = false }: ReadRequest,
-  states: States,
-  { unnamed }: NamesState,
-): OptionalListName[] {
-  if (force || kind !== 'sync') return NAMING_LISTS;
-  return NAMING_LISTS.filter((method) => {
-    const state = states.get(method);
-    const known = new Set(state?.unnamed);
-    const kinds = kindsOf(method);
-    return isListDue(
-      state,
-      unnamed.some((key) => kinds.includes(kindOfKey(key)) && !known.has(key)),
-    );
-  });
-}
+const unnamedOf = (method: OptionalListName, { unnamed }: NamesState): string[] => {
+  const kinds = kindsOf(method);
+  return unnamed.filter((key) => kinds.includes(kindOfKey(key)));
+};
 
 /** By hand, a failure that waits for its next attempt is not hidden. */
 export function nothingDue(
   { isScheduled }: ReadRequest,
-  states: States,
+  states: MethodStates,
   methods: readonly OptionalMethod[] = NAMING_LISTS,
 ): ReadOutcome {
-  const offered = methods.filter((method) => !isNotOffered(states.get(method)?.code ?? null));
+  const codeOf = (method: OptionalMethod) => states.get(method)?.code ?? null;
+  const offered = methods.filter((method) => !isNotOffered(codeOf(method)));
   if (offered.length === 0) return { ...NONE_OFFERED, isIdle: true };
-  const failing = offered.find((method) => (states.get(method)?.code ?? null) !== null);
+  const failing = offered.find((method) => codeOf(method) !== null);
   if (failing === undefined || isScheduled) return { kind: 'skipped', reason: 'nothing due', isIdle: true };
-  const code = states.get(failing)?.code as SafetySyncError['code'];
   throw new SafetySyncError(
-    code,
+    codeOf(failing) as SafetySyncError['code'],
     `${failing} failed when it was last read, and is read again an hour later; now with --force`,
   );
 }
@@ -71,16 +57,28 @@ function listIdsOf(types: readonly Received[]): string[] {
   return [...new Set(ids.filter((id) => id !== null && id !== undefined && id !== '').map(String))];
 }
 
-interface Found extends ListRead {
-  /** The records of this stream. */
+/** The end of a request, and the records of this stream. */
+interface Found extends Omit<OptionalRead, 'records'> {
   readonly names: readonly Received[];
 }
+
+/** Old values name items that can be chosen no more. */
+const itemParams = (id: unknown) => ({
+  data_list_id: Number.isSafeInteger(Number(id)) ? Number(id) : id,
+  include_inactive: true,
+  include_deleted: true,
+});
 
 export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   const { service, warehouse } = read;
   const states = await warehouse.readOptionalMethods();
   const state = await warehouse.readNamesState();
-  const due = dueLists(read, states, state);
+  // Those whose time has come, and those that may name an id which was first met since they were read.
+  const due = NAMING_LISTS.filter((method) => {
+    const known = new Set(states.get(method)?.unnamed);
+    const mayName = unnamedOf(method, state).some((key) => !known.has(key));
+    return read.kind !== 'sync' || read.force === true || isListDue(states.get(method), mayName);
+  });
   if (due.length === 0) return nothingDue(read, states);
   const results: MethodResult[] = [];
   const complete: string[] = [];
@@ -89,71 +87,49 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   /** null: the types, whose metafields name them, are not known. */
   let dataLists = types === undefined || isNotOffered(types.code) ? null : state.dataLists;
 
+  /** The items of all data lists, each with its list; the first read that fails is the end. */
   async function readItems(): Promise<Found> {
     const method = 'datalistitems.list';
-    let lists = dataLists;
-    if (lists === null) {
-      const read = await readOptionalList(service, 'datalists.list');
-      results.push(read.result);
-      if (read.records === null) return { ...read, result: { ...read.result, method }, names: [] };
-      lists = read.records.flatMap((one) =>
-        isWireRecord(one.parse()) ? [String((one.parse() as { id?: unknown }).id)] : [],
-      );
-    }
+    const lists = dataLists === null ? await readOptionalList(service, 'datalists.list') : null;
+    if (lists !== null) results.push(lists.result);
     const names: Received[] = [];
-    for (const id of lists) {
-      // Old values name items that can be chosen no more.
-      const params = {
-        data_list_id: Number.isSafeInteger(Number(id)) ? Number(id) : id,
-        include_inactive: true,
-        include_deleted: true,
-      };
-      const read = await readOptionalList(service, method, params);
-      if (read.records === null) return { ...read, names };
-      names.push(...toNameRecords(method, read.records, id));
+    let end = lists;
+    for (const id of dataLists ?? (lists?.records ?? []).map((one) => recordName(one, 'id'))) {
+      end = await readOptionalList(service, method, itemParams(id));
+      if (end.records === null) break;
+      names.push(...toNameRecords(method, end.records, id));
     }
-    return { result: { method, code: null }, records: [], failure: null, names };
+    const { result = { method, code: null }, failure: reason = null } = end ?? {};
+    return { result: { ...result, method }, failure: reason, names };
   }
 
   async function readList(method: OptionalListName): Promise<Found> {
     if (method === 'datalistitems.list') return await readItems();
-    const read = await readOptionalList(service, method);
-    if (method === 'equipmenttypes.list' && read.records !== null) dataLists = listIdsOf(read.records);
-    return { ...read, names: toNameRecords(method, read.records ?? []) };
+    const { records: found, ...end } = await readOptionalList(service, method);
+    if (method === 'equipmenttypes.list' && found !== null) dataLists = listIdsOf(found);
+    return { ...end, names: toNameRecords(method, found ?? []) };
   }
 
   for (const method of due) {
-    const found = await readList(method);
-    const kinds = kindsOf(method);
-    const unnamed = state.unnamed.filter((key) => kinds.includes(kindOfKey(key)));
-    results.push(found.result.code === null ? { ...found.result, unnamed } : found.result);
-    yield records(found.names);
-    if (found.result.code === null) complete.push(...kinds);
-    failure ??= found.failure;
-    const isOfThisList =
-      found.failure === null || isRequestSpecific(found.failure) || isRefused(found.failure);
+    const { result, names, failure: reason } = await readList(method);
+    results.push(result.code === null ? { ...result, unnamed: unnamedOf(method, state) } : result);
+    yield records(names);
+    if (result.code === null) complete.push(...kindsOf(method));
+    failure ??= reason;
     // A service that does not respond would fail for each further list after all retries again.
-    if (!isOfThisList) break;
+    if (reason !== null && !isRequestSpecific(reason) && !isRefused(reason)) break;
   }
-  yield { ...records([]), writes: [{ kind: 'methods', results }] };
+  yield writes({ kind: 'methods', results });
   const codeOf = (method: string) =>
     (results.find((one) => one.method === method) ?? states.get(method))?.code;
   if (NAMING_LISTS.every((method) => isNotOffered(codeOf(method)))) return NONE_OFFERED;
-  return { kind: 'read', covered: await coveredKinds(read, complete, state), failure };
-}
-
-/** The kinds whose lists have at least half of their stored names; the names of others stay, unless the account was moved. */
-async function coveredKinds(
-  { warehouse, state }: ReadRequest,
-  complete: readonly string[],
-  { live }: NamesState,
-) {
+  // The kinds whose lists have at least half of their stored names; the names of others stay, unless the account was moved.
   const only = (values: readonly string[]) => ({ partitions: null, only: { column: 'kind', values } });
-  if (state.isMoved) return only(complete);
+  if (read.state.isMoved) return { kind: 'read', covered: only(complete), failure };
   const vanished = [...(await warehouse.findVanished(only(complete)))].map(kindOfKey);
-  return only(
-    complete.filter((kind) => 2 * vanished.filter((one) => one === kind).length <= (live.get(kind) ?? 0)),
-  );
+  const isHalf = (kind: string) =>
+    2 * vanished.filter((one) => one === kind).length <= (state.live.get(kind) ?? 0);
+  return { kind: 'read', covered: only(complete.filter(isHalf)), failure };
 }
 
 /** One name, from the list of its kind; null: the list lacks it, or is not offered. */
@@ -161,9 +137,9 @@ export async function findName({ service }: Pick<ReadRequest, 'service'>, { key,
   const method = NAMING_LISTS.find((one) => kindsOf(one).includes(kindOfKey(key)));
   if (method === undefined) return null;
   const dataList = stored?.['parent_id'];
-  const params = method === 'datalistitems.list' ? { data_list_id: dataList } : {};
-  const { records, failure } = await readOptionalList(service, method, params);
+  const params = method === 'datalistitems.list' ? itemParams(dataList) : {};
+  const { records: found, failure } = await readOptionalList(service, method, params);
   if (failure !== null) throw failure;
-  const record = toNameRecords(method, records ?? [], dataList).find((one) => recordKey(one, '_key') === key);
+  const record = toNameRecords(method, found ?? [], dataList).find((one) => recordKey(one, '_key') === key);
   return record === undefined ? null : { record, about: {} };
 }

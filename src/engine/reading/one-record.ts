@@ -1,11 +1,11 @@
 /** Requests one record, in the fewest requests that the service offers: it has a method by id for users only. */
 import type { Received } from '../../shared/received.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import type { ReadContext, WireRecord } from '../streams/stream.ts';
+import type { ReadContext } from '../streams/stream.ts';
 import { recordKey } from '../streams/wire.ts';
 import { readLastUpdated, TRAINING_PARAMS } from './cached-list.ts';
-import { createFollowupList } from './followup-list.ts';
-import { incomplete, isRefused, type Params, readList } from './list.ts';
+import { DISPLAY_ID } from './followup-list.ts';
+import { askedOf, incomplete, isRefused, type Params, readList } from './list.ts';
 import { findName } from './names.ts';
 import { readOptionalList } from './optional-list.ts';
 import { askForPerson } from './people.ts';
@@ -21,13 +21,10 @@ export interface FoundRecord {
   readonly about: ReadContext;
 }
 
-/** undefined: it is not usable as a filter. */
-const toNumber = (value: unknown): number | undefined =>
-  /^\d{1,15}$/.test(String(value)) ? Number(value) : undefined;
-
-type Question = Pick<Parameters<typeof readList>[1], 'params' | 'pageSize'> & {
+interface Question {
+  readonly params: Params;
   readonly about?: ReadContext;
-};
+}
 
 /** First the type of its last response, then the others: the configured ones, else those that the service lists. */
 async function typesFor(
@@ -47,25 +44,21 @@ async function typesFor(
  * list is read until the record appears. The training of a completion may be corrected, and the user id of a forgotten person is
  * not the service's.
  */
-function filtersFor(kind: 'incremental' | 'newest_first', stored: WireRecord | null): readonly Params[] {
-  const name = kind === 'incremental' ? 'response_id' : 'training_id';
-  const number = toNumber(stored?.[name]);
-  if (number === undefined) return [{}];
-  const filter = { [name]: number };
-  if (kind === 'incremental') return [filter];
-  const ofUser = { user_id: stored?.['m_user_id'] };
-  return [{ ...filter, ...ofUser }, filter, ofUser];
-}
-
 async function questionsFor(read: OneRequest, known: KnownRecord): Promise<readonly Question[]> {
   const { readMode } = read.stream;
+  const stored = known.stored ?? {};
+  const filterBy = (name: string): Params | null =>
+    /^\d{1,15}$/.test(String(stored[name])) ? { [name]: Number(stored[name]) } : null;
   switch (readMode.kind) {
     case 'cached_list':
-      return [{ params: { ...TRAINING_PARAMS, m_user_ids: [known.key] }, pageSize: readMode.pageSize }];
+      return [{ params: { ...TRAINING_PARAMS, m_user_ids: [known.key] } }];
     case 'incremental':
+      return [{ params: filterBy('response_id') ?? {} }];
     case 'newest_first': {
-      const { kind, pageSize } = readMode;
-      return filtersFor(kind, known.stored).map((params) => ({ params, pageSize }));
+      const training = filterBy('training_id');
+      const ofUser = { user_id: stored['m_user_id'] };
+      if (training === null) return [{ params: {} }];
+      return [{ ...training, ...ofUser }, training, ofUser].map((params) => ({ params }));
     }
     case 'snapshot':
       return toPartitionRequests(readMode.per === 'account' ? null : await typesFor(known, read));
@@ -85,14 +78,14 @@ async function findPerson(read: OneRequest, { key }: KnownRecord): Promise<Found
 /** null: the service does not have it. If a request was refused, the others cannot prove that the record is absent. */
 export async function askForRecord(read: OneRequest, known: KnownRecord): Promise<FoundRecord | null> {
   const { stream, service } = read;
-  const { method, responseKey: listKey, keyField, readMode } = stream;
+  const { keyField, readMode } = stream;
   if (readMode.kind === 'names') return await findName(read, known);
   if (readMode.kind === 'people') return await findPerson(read, known);
-  const followups = readMode.kind === 'incremental' ? createFollowupList(read, service) : undefined;
+  const optional = readMode.kind === 'incremental' ? { optional: { params: DISPLAY_ID } } : {};
 
-  async function find({ params, pageSize, about = {} }: Question): Promise<FoundRecord | null> {
-    const pages =
-      followups?.read(params) ?? readList(service, { method, listKey, keyField, params, pageSize });
+  async function find({ params, about = {} }: Question): Promise<FoundRecord | null> {
+    const asked = { ...askedOf(stream, params), ...optional };
+    const pages = readList(service, asked);
     let next = await pages.next();
     for (; next.done !== true; next = await pages.next()) {
       // The last one, as in the merge, where several have the key.
@@ -102,10 +95,7 @@ export async function askForRecord(read: OneRequest, known: KnownRecord): Promis
         return { record, about: calculatedAtMs === undefined ? about : { ...about, calculatedAtMs } };
     }
     if (next.value.isComplete) return null;
-    const { code, message } = incomplete({ method, listKey, keyField, params }, next.value);
-    // The usual advice is wrong here, because it states that the received records are stored.
-    const advice = 'The service announces other records than it delivers: nothing was compared or stored.';
-    throw new SafetySyncError(code, message, { advice });
+    throw incomplete(asked, next.value);
   }
 
   let refused: SafetySyncError | undefined;

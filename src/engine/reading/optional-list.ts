@@ -12,7 +12,7 @@ import type { Service } from './read-request.ts';
 import { recordName } from './record-fields.ts';
 
 /** The end of a request; its `result` is remembered in the transaction that stores the records. */
-export interface ListRead {
+export interface OptionalRead {
   readonly result: MethodResult;
   /** null: the service does not offer the list, or it failed. */
   readonly records: readonly Received[] | null;
@@ -20,41 +20,23 @@ export interface ListRead {
   readonly failure: SafetySyncError | null;
 }
 
-/** Every further request would fail, too, so the run ends. */
-const concernsAll = ({ recovery, code }: SafetySyncError): boolean =>
-  recovery === 'fail_run' || code === 'interrupted';
-
-async function readAll(
-  service: Service,
-  method: OptionalListName,
-  params: Params,
-): Promise<readonly Received[]> {
-  const { listKey, pageSize } = listOf(method);
-  const paged = pageSize === undefined ? {} : { pageSize };
-  const list = readSettledList(service, {
-    method,
-    listKey,
-    params,
-    keyField: 'id',
-    createdField: 'created',
-    ...paged,
-  });
-  const all = new Map<string, Received>();
-  for await (const { records } of list) for (const one of records) all.set(recordName(one, 'id'), one);
-  return [...all.values()];
-}
-
 export async function readOptionalList(
   service: Service,
   method: OptionalListName,
   params: Params = {},
-): Promise<ListRead> {
+): Promise<OptionalRead> {
+  const all = new Map<string, Received>();
   try {
-    return { result: { method, code: null }, records: await readAll(service, method, params), failure: null };
+    const { listKey, pageSize } = listOf(method);
+    const pages = readSettledList(service, { method, listKey, pageSize, params, keyField: 'id' });
+    for await (const { records } of pages) for (const one of records) all.set(recordName(one, 'id'), one);
+    return { result: { method, code: null }, records: [...all.values()], failure: null };
   } catch (error) {
     if (!(error instanceof SafetySyncError)) throw error;
-    const isMissing = isNotOffered(error.code);
-    if (!isMissing && concernsAll(error)) throw error;
-    return { result: { method, code: error.code }, records: null, failure: isMissing ? null : error };
+    const { code, recovery } = error;
+    const isMissing = isNotOffered(code);
+    // Every further request would fail, too, so the run ends.
+    if (!isMissing && (recovery === 'fail_run' || code === 'interrupted')) throw error;
+    return { result: { method, code }, records: null, failure: isMissing ? null : error };
   }
 }

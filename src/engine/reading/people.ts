@@ -16,12 +16,10 @@ import { isWireRecord, recordKey } from '../streams/wire.ts';
 import { NONE_OFFERED, nothingDue } from './names.ts';
 import { readOptionalList } from './optional-list.ts';
 import type { ReadRequest } from './read-request.ts';
-import { records, type ReadOutcome, type Steps } from './step.ts';
+import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 /** Requests of users.info in one sync: scheduled ones leave the budget to the other streams. */
 const MOST_ASKED = { scheduled: 20, manual: 500 };
-/** Requests between two commits. */
-const ASKED_AT_ONCE = 20;
 
 /** The parameter with the id: as observed, and as in the specification's example. */
 const FORMS: readonly UserForm[] = ['id', 'user'];
@@ -69,49 +67,33 @@ export async function askForPerson(
   return undefined;
 }
 
-const takesNeither = () =>
-  new SafetySyncError(
-    'parameter_unexpected',
-    'users.info: the service takes neither id nor user as parameter',
-  );
-
 /** People whom no row has, one after the other. Returns how many are left for later runs; null: it is not offered. */
 async function* readSinglePeople(read: ReadRequest, info: MethodState | undefined): Steps<number | null> {
   const { warehouse, kind, isScheduled } = read;
   const unknown = await warehouse.readUnknownPeople({ isAll: kind === 'backfill' });
-  const most = kind === 'backfill' ? unknown.length : MOST_ASKED[isScheduled ? 'scheduled' : 'manual'];
-  let worked = info?.form ?? null;
-  for (let at = 0; at < Math.min(most, unknown.length); at += ASKED_AT_ONCE) {
-    const ids: string[] = [];
-    const people: Received[] = [];
-    let failure: SafetySyncError | undefined;
-    for (const id of unknown.slice(at, Math.min(at + ASKED_AT_ONCE, most))) {
-      try {
-        const answer = await askForPerson(read, id, worked);
-        if (answer === undefined && worked === null) throw takesNeither();
-        ids.push(id);
-        worked = answer?.form ?? worked;
-        if (answer?.person != null) people.push(answer.person);
-      } catch (error) {
-        if (!(error instanceof SafetySyncError)) throw error;
-        failure = error;
-        break;
-      }
+  const most = kind === 'backfill' ? Infinity : MOST_ASKED[isScheduled ? 'scheduled' : 'manual'];
+  let form = info?.form ?? null;
+  const remember = (code: string | null) =>
+    ({ kind: 'methods', results: [{ method: 'users.info', code, form }] }) as const;
+  for (const id of unknown.slice(0, most)) {
+    try {
+      const answer = await askForPerson(read, id, form);
+      if (answer === undefined && form === null)
+        throw new SafetySyncError('parameter_unexpected', 'users.info takes neither id nor user');
+      form = answer?.form ?? form;
+      const found = answer?.person == null ? [] : [answer.person];
+      const asked = { kind: 'people_asked', ids: [id], named: found.map(() => id) } as const;
+      yield { ...records(found), writes: [asked] };
+    } catch (error) {
+      const isMissing = error instanceof SafetySyncError && isNotOffered(error.code);
+      if (isMissing) yield writes(remember(error.code));
+      // Those who were named stay.
+      yield { kind: 'commit' };
+      if (isMissing) return null;
+      throw error;
     }
-    const isMissing = isNotOffered(failure?.code);
-    const code = (isMissing && failure?.code) || null;
-    const named = people.map((person) => recordKey(person, read.stream.keyField) ?? '');
-    yield {
-      ...records(people),
-      writes: [
-        { kind: 'people_asked', ids, named },
-        { kind: 'methods', results: [{ method: 'users.info', code, form: worked }] },
-      ],
-    };
-    yield { kind: 'commit' };
-    if (isMissing) return null;
-    if (failure !== undefined) throw failure;
   }
+  if (unknown.length > 0) yield writes(remember(null));
   return Math.max(0, unknown.length - most);
 }
 
@@ -127,13 +109,9 @@ export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
     if (isShort && listed > 0)
       notes.push(`users.list has ${people.length} people, of ${listed} before: nobody is marked deleted`);
     const isWhole = people !== null && !isShort;
-    yield {
-      ...records(people ?? []),
-      writes: [
-        { kind: 'methods', results: [result] },
-        ...(isWhole ? [{ kind: 'people_listed' } as const] : []),
-      ],
-    };
+    yield records(people ?? []);
+    yield writes({ kind: 'methods', results: [result] });
+    if (isWhole) yield writes({ kind: 'people_listed' });
     yield { kind: 'commit', covered: isWhole ? { partitions: null } : null };
     if (failure !== null) return { kind: 'read', covered: null, failure };
     code = result.code;

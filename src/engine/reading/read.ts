@@ -22,7 +22,7 @@ function readByMode(request: ReadRequest): Steps<ReadOutcome> {
     case 'incremental':
       return readFollowups(request);
     case 'newest_first':
-      return readNewestFirst(request, stream.readMode);
+      return readNewestFirst(request);
     case 'people':
       return readPeople(request);
     case 'names':

@@ -2,39 +2,71 @@
 import { isRequestSpecific } from '../api/response-errors.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { ReadContext } from '../streams/stream.ts';
-import { findTypes } from './equipment-types.ts';
-import { isBeyondLast, isRefused, type Params, readSettledList } from './list.ts';
+import { isLeftAlone, isNotOffered } from '../streams/optional-methods.ts';
+import { askedOf, isBeyondLast, isRefused, type Params, readSettledList } from './list.ts';
+import { readOptionalList } from './optional-list.ts';
 import type { ReadRequest } from './read-request.ts';
-import { records, type ReadOutcome, type Steps } from './step.ts';
+import { recordName } from './record-fields.ts';
+import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 export const NO_TYPES =
   'the service does not list its equipment types, and none is configured (SAFETY_EQUIPMENT_TYPES, or equipment_types of the entry in the accounts file)';
+
+interface TypesToRead {
+  readonly types: readonly string[];
+  /** Those of them that the list lacks: the service may refuse them, which then means that they have no equipment. */
+  readonly unlisted?: readonly string[];
+  readonly note?: string;
+}
+
+/**
+ * The configured types, else those that the service lists and those that have rows. null: none are configured, and the service
+ * does not list them. Error: the list's, when no type is stored.
+ */
+async function* findTypes(read: ReadRequest): Steps<TypesToRead | null> {
+  const { settings, service, state, warehouse } = read;
+  if (settings.equipmentTypes.length > 0) return { types: [...new Set(settings.equipmentTypes)] };
+  const method = 'equipmenttypes.list';
+  if (isLeftAlone((await warehouse.readOptionalMethods()).get(method))) return null;
+  const { records: found, result, failure } = await readOptionalList(service, method);
+  if (isNotOffered(result.code)) {
+    yield writes({ kind: 'methods', results: [result] });
+    return null;
+  }
+  const { named, withRows } = await warehouse.readTypes();
+  const listed = new Set((found ?? []).map((one) => recordName(one, 'id')));
+  // The stored types of an account that was moved are those of its old address.
+  const isShort = !state.isMoved && 2 * named.filter((id) => listed.has(id)).length < named.length;
+  const isLost = listed.size === 0 || isShort;
+  if (!isLost) {
+    const unlisted = withRows.filter((id) => !listed.has(id));
+    return { types: [...listed, ...unlisted], unlisted };
+  }
+  const types = [...new Set([...named, ...withRows])];
+  if (types.length === 0 && failure !== null) throw failure;
+  const why =
+    failure === null ? `lists ${listed.size} equipment types` : `fails for ${method} (${failure.code})`;
+  return { types, note: `the service ${why}, so the ${types.length} types stored last were read` };
+}
 
 /** The request for one partition of a snapshot. */
 interface PartitionRequest {
   readonly params: Params;
   readonly about: ReadContext;
-  /** The source may have it no more: where the service refuses it, it is empty. */
-  readonly mayBeGone?: boolean;
 }
 
 /** One request for each equipment type; `types` null: one request, for the account. */
-export function toPartitionRequests(
-  types: readonly string[] | null,
-  unlisted: ReadonlySet<string> = new Set(),
-): readonly PartitionRequest[] {
+export function toPartitionRequests(types: readonly string[] | null): readonly PartitionRequest[] {
   if (types === null) return [{ params: {}, about: {} }];
   return types.map((type) => ({
     params: { equipmentType_id: type, service_type: 'all', include_null_metavalues: true },
     about: { equipmentTypeId: type },
-    mayBeGone: unlisted.has(type),
   }));
 }
 
 interface PartitionsRead {
   readonly failures: readonly SafetySyncError[];
-  /** Members of responses that no specification names: they may say that something is missing. */
-  readonly unknown: readonly string[];
+  readonly doubts: ReadonlySet<string>;
 }
 
 /**
@@ -43,77 +75,50 @@ interface PartitionsRead {
  */
 async function* readPartitions(
   { stream, service }: ReadRequest,
-  requests: readonly PartitionRequest[],
+  { types, unlisted = [] }: { types: readonly string[] | null; unlisted?: readonly string[] },
 ): Steps<PartitionsRead> {
-  const { method, responseKey: listKey, keyField, peekFields } = stream;
   const failures: SafetySyncError[] = [];
-  const unknown = new Set<string>();
-  for (const { params, about, mayBeGone } of requests) {
+  const doubts = new Set<string>();
+  for (const { params, about } of toPartitionRequests(types)) {
     // After a failure two attempts show whether the service fails for all partitions.
     const retries = failures.some(isRequestSpecific) ? 1 : undefined;
-    const asked = {
-      method,
-      listKey,
-      keyField,
-      peekFields,
-      params,
-      retries,
-      createdField: 'created',
-    };
-    const list = readSettledList(service, asked);
+    const list = readSettledList(service, { ...askedOf(stream, params), retries });
     try {
       let next = await list.next();
       for (; next.done !== true; next = await list.next()) yield records(next.value.records, about);
-      for (const name of next.value.unknownMembers) unknown.add(name);
+      if (next.value.doubt !== null) doubts.add(next.value.doubt);
     } catch (error) {
-      if (mayBeGone === true && isBeyondLast(error)) continue;
-      const isIncomplete = error instanceof SafetySyncError && error.code === 'read_incomplete';
-      const isOfThisRequest = isIncomplete || isRequestSpecific(error) || isRefused(error);
-      if (!isOfThisRequest && !(error instanceof SafetySyncError && error.recovery === 'retry')) throw error;
+      if (!(error instanceof SafetySyncError)) throw error;
+      const { code, recovery } = error;
+      if (unlisted.includes(about.equipmentTypeId ?? '') && isBeyondLast(error)) continue;
+      const isOfThisRequest = code === 'read_incomplete' || isRequestSpecific(error) || isRefused(error);
+      if (!isOfThisRequest && recovery !== 'retry') throw error;
       failures.push(error);
       if (!isOfThisRequest) break;
     }
   }
-  return { failures, unknown: [...unknown] };
+  return { failures, doubts };
 }
 
-function joinTypeFailures(failures: readonly SafetySyncError[]): SafetySyncError | null {
-  const [first, ...others] = failures;
-  if (first === undefined || others.length === 0) return first ?? null;
-  const message = `${failures.length} equipment types failed: ${failures.map((one) => one.message).join('; ')}`;
-  return new SafetySyncError(first.code, message, { cause: first, requestId: first.requestId });
-}
-
-/** Reads every partition: the account, or each configured equipment type. Without a proof that all was shown nothing is deleted. */
+/** Reads every partition: the account, or each equipment type. Without a proof that all was shown nothing is deleted. */
 export async function* readSnapshot(
   read: ReadRequest,
   per: 'account' | 'equipment_type',
 ): Steps<ReadOutcome> {
-  const found = per === 'account' ? null : await findTypes(read);
-  const types = found === null ? null : found.types;
-  if (found !== null && found.types === null) {
-    if (found.result !== null)
-      yield { ...records([]), writes: [{ kind: 'methods', results: [found.result] }] };
-    return { kind: 'skipped', reason: NO_TYPES };
-  }
-  const requests = toPartitionRequests(types, found?.unlisted);
+  const found = per === 'account' ? { types: null, note: undefined } : yield* findTypes(read);
+  if (found === null) return { kind: 'skipped', reason: NO_TYPES };
+  const { types, note } = found;
   const covered = { partitions: types };
-  let { failures, unknown } = yield* readPartitions(read, requests);
-  const isWhole = () => failures.length === 0 && unknown.length === 0;
+  let { failures, doubts } = yield* readPartitions(read, found);
+  const isWhole = () => failures.length === 0 && doubts.size === 0;
   // Equipment with a type that changed between two requests may be in neither response: all types are read once more.
-  if (isWhole() && requests.length > 1 && (await read.warehouse.findVanished(covered)).size > 0)
-    ({ failures, unknown } = yield* readPartitions(read, requests));
+  if (isWhole() && (types?.length ?? 0) > 1 && (await read.warehouse.findVanished(covered)).size > 0)
+    ({ failures, doubts } = yield* readPartitions(read, found));
   return {
     kind: 'read',
     // A record in no response may have moved to a type that was not read.
     covered: isWhole() ? covered : null,
-    note: [found?.note, describeUnknown(unknown)].filter((note) => note != null).join('; ') || null,
-    failure: joinTypeFailures(failures),
+    note: [...(note === undefined ? [] : [note]), ...doubts].join('; ') || null,
+    failure: failures[0] ?? null,
   };
 }
-
-/** null: there are none. */
-export const describeUnknown = (names: readonly string[]): string | null =>
-  names.length === 0
-    ? null
-    : `nothing was marked deleted, because the response has members that are not known: ${names.join(', ')}`;

@@ -27,23 +27,12 @@ export interface RecordsStep {
 
 export type ControlWrite =
   | LedgerChange
-  | MethodsWrite
-  | PeopleWrite
+  /** The ends of requests for optional methods. */
+  | { readonly kind: 'methods'; readonly results: readonly MethodResult[] }
+  /** Ids that users.info was asked for, and those of them that it named. */
+  | { readonly kind: 'people_asked'; readonly ids: readonly string[]; readonly named: readonly string[] }
   /** The records are all people of a list. */
   | { readonly kind: 'people_listed' };
-
-/** The ends of requests for optional methods. */
-interface MethodsWrite {
-  readonly kind: 'methods';
-  readonly results: readonly MethodResult[];
-}
-
-/** Ids that users.info was asked for, and those of them that it named. */
-interface PeopleWrite {
-  readonly kind: 'people_asked';
-  readonly ids: readonly string[];
-  readonly named: readonly string[];
-}
 
 export interface BackfillProgress {
   readonly records: number;
@@ -84,3 +73,6 @@ export const records = (list: readonly Received[], about: ReadContext = {}): Rec
   records: list,
   about,
 });
+
+/** To be written in the transaction that stores the records before them. */
+export const writes = (...list: readonly ControlWrite[]): RecordsStep => ({ ...records([]), writes: list });

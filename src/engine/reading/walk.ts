@@ -17,32 +17,34 @@ import type { Params } from './list.ts';
 import { recordName, timeOf } from './record-fields.ts';
 import { type FirstResponse, readFirstResponse } from './watermark.ts';
 
-type WalkStep =
-  | {
-      readonly kind: 'records';
-      /** Those that this walk has not yielded before. */
-      readonly records: readonly Received[];
-      /** Everything created from here on was yielded, but what failed. A whole second. */
-      readonly readToMs: number;
-      /** Different records created from there on. */
-      readonly count: number;
-      /** By the first response. */
-      readonly total: number | undefined;
-    }
-  /** The service does not return this range, or contradicts itself there. The walk goes on below it. */
-  | { readonly kind: 'failed'; readonly range: TimeSlice; readonly error: SafetySyncError };
+export interface WalkRecords {
+  readonly kind: 'records';
+  /** Those that this walk has not yielded before. */
+  readonly records: readonly Received[];
+  /** Everything created from here on was yielded, but what failed. A whole second. */
+  readonly readToMs: number;
+  /** Different records created from there on. */
+  readonly count: number;
+  /** By the first response. */
+  readonly total: number | undefined;
+}
 
-interface WalkStart {
+/** The service does not return this range, or contradicts itself there. The walk goes on below it. */
+export interface FailedRange {
+  readonly kind: 'failed';
+  readonly range: TimeSlice;
+  readonly error: SafetySyncError;
+}
+
+type WalkStep = WalkRecords | FailedRange;
+
+export interface WalkStart {
   readonly filters?: Params;
   /** The newest records of the range, which were requested already. */
   readonly newest?: Newest | undefined;
   /** An earlier walk read the range from here on, and this number of records. */
   readonly readToMs?: number;
   readonly records?: number;
-  /** The total of its first response. */
-  readonly expected?: number | null;
-  /** Changes up to here were made before it began. */
-  readonly watermark?: number | null;
 }
 
 interface WalkEnd {
@@ -70,26 +72,21 @@ export async function* walk(
   start: WalkStart = {},
 ): AsyncGenerator<WalkStep, WalkEnd, undefined> {
   const { filters = {}, readToMs = range.toMs, records: recordsBefore = 0 } = start;
-  const names = new Set<string>();
+  /** Creation times by name. */
+  const seen = new Map<string, number>();
   let first: FirstResponse | undefined;
   let failures = 0;
-  /** Records that were read below the end of the second down to which everything was. */
-  let below = { readToMs, records: 0 };
+  let doneToMs = readToMs;
 
   const paramsOf = (part: TimeSlice): Params => ({ ...filters, ...toFilters(part) });
   const nameOf = (record: Received): string => recordName(record, list.keyField);
-  const count = (): number => recordsBefore + names.size - below.records;
 
   function take(page: readonly Received[], toMs: number): WalkStep {
-    const news = page.filter((record) => !names.has(nameOf(record)));
-    const namesBelow = new Set<string>();
-    for (const record of news) {
-      names.add(nameOf(record));
-      if ((createdOf(record) ?? toMs) < toMs) namesBelow.add(nameOf(record));
-    }
-    const before = below.readToMs === toMs ? below.records : 0;
-    below = { readToMs: toMs, records: before + namesBelow.size };
-    return { kind: 'records', records: news, readToMs: toMs, count: count(), total: first?.total };
+    const news = page.filter((record) => !seen.has(nameOf(record)));
+    for (const record of news) seen.set(nameOf(record), createdOf(record) ?? toMs);
+    doneToMs = toMs;
+    const count = recordsBefore + [...seen.values()].filter((ms) => ms >= toMs).length;
+    return { kind: 'records', records: news, readToMs: toMs, count, total: first?.total };
   }
 
   function fail(part: TimeSlice, error: SafetySyncError): WalkStep {
@@ -102,7 +99,7 @@ export async function* walk(
     try {
       for await (const page of list.readSettled(paramsOf(part))) {
         first ??= readFirstResponse(page, list.service.clock.now());
-        yield take(page.records, below.readToMs);
+        yield take(page.records, doneToMs);
       }
       yield take([], part.fromMs);
     } catch (error) {
@@ -112,10 +109,12 @@ export async function* walk(
     }
   }
 
-  const byPages = (why: string): WalkEnd => ({
-    first,
-    note: `read by page numbers, which is slower: ${list.method}, created ${describeRange(range)}, ${why}`,
-  });
+  /** Its order is not that of creation, or its total has more than that order shows. */
+  async function* readAllByPages(): AsyncGenerator<WalkStep, WalkEnd, undefined> {
+    yield* readByPages(range);
+    const note = `read by page numbers, which is slower: ${list.method}, created ${describeRange(range)}, is not sorted by creation time, newest first, or lacks what it announces`;
+    return { first, note };
+  }
 
   let { newest } = start;
   let limit = list.pageSize;
@@ -151,10 +150,8 @@ export async function* walk(
       break;
     }
     limit = list.widened(response.limit);
-    if (last === undefined || !isNewestFirst(records, { ...part, toMs: afterSecondOf(before - 1) })) {
-      yield* readByPages(range);
-      return byPages('because it is not sorted by creation time, newest first, or lacks what it announces');
-    }
+    if (last === undefined || !isNewestFirst(records, { ...part, toMs: afterSecondOf(before - 1) }))
+      return yield* readAllByPages();
     const oldestMs = Math.floor(createdOf(last) ?? 0);
     yield take(records, afterSecondOf(oldestMs));
     if (oldestMs + 1 < before) {
@@ -167,16 +164,11 @@ export async function* walk(
       before = Math.min(second.fromMs, before - 1);
     }
   }
-  const expected = start.expected ?? first?.total ?? 0;
-  if (failures === 0 && recordsBefore + names.size < expected) {
+  if (failures === 0 && recordsBefore === 0 && first !== undefined && seen.size < (first.total ?? 0)) {
     // Records were deleted, or the order is another one. What changed since the first response does not count.
-    const { timeMs = 0, seenMs = 0 } = recordsBefore > 0 ? {} : (first ?? {});
-    const updated_before = Math.max(timeMs, seenMs + 1, (start.watermark ?? 0) + 1);
+    const updated_before = Math.max(first.timeMs, (first.seenMs ?? 0) + 1);
     const total = await list.askTotal({ ...paramsOf(range), updated_before });
-    if (recordsBefore + names.size < (total ?? 0)) {
-      yield* readByPages(range);
-      return byPages('because its total has more than its order by creation time shows');
-    }
+    if (seen.size < (total ?? 0)) return yield* readAllByPages();
   }
   return { first, note: null };
 }

@@ -2,9 +2,9 @@
 import { getTableColumns, getTableName, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
 import { lostProtection, readForgotten, writeForgotten } from '../control-tables/stored-privacy.ts';
-import { createPeople, forgottenTexts } from '../privacy/people.ts';
+import { forgottenTexts, isSearched } from '../privacy/people.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { createPseudonyms, isPseudonym } from '../../shared/pseudonym.ts';
+import { createPseudonyms, isPseudonym, type Pseudonyms } from '../../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
 import { userColumns } from '../streams/stored-columns.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
@@ -12,7 +12,6 @@ import {
   applyPrivacy,
   lessProtection,
   NO_PRIVACY,
-  type PrivacySettings,
   readCleaningProgress,
   readForgottenWithKey,
 } from '../privacy/settings.ts';
@@ -66,10 +65,9 @@ export async function settleProtection(contexts: readonly RunContext[], mayLift:
 }
 
 /** Who would be forgotten, and the tables with rows that have the id. undefined: nobody has it. */
-export async function findStoredPerson(
-  { db, settings: { accountId }, privacy = NO_PRIVACY }: RunContext,
-  id: string,
-) {
+export async function findStoredPerson(context: RunContext, id: string) {
+  const { db, settings } = context;
+  const { accountId } = settings;
   const columns = STREAMS.flatMap(userColumns);
   const counts = [...new Set(columns.map(({ table }) => table))].map((table) => {
     const ofTable = columns.filter((one) => one.table === table);
@@ -84,8 +82,8 @@ export async function findStoredPerson(
   const rows = await db.execute<{ table: string; rows: number }>(sql.join(counts, sql` union all `));
   const found = rows.filter((one) => one.rows > 0);
   const name = await readName(db, accountId, id);
-  const forgotten = await readForgottenWithKey(db, accountId, privacy);
-  const person = createPseudonyms(keyOf(privacy)).of(id);
+  const person = (await pseudonymsOf(context)).of(id);
+  const forgotten = await readForgotten(db, accountId);
   const isKnown = found.length > 0 || name !== null || forgotten.some((one) => one.person === person);
   return isKnown ? { id, name, tables: found } : undefined;
 }
@@ -97,24 +95,24 @@ export const listForgotten = async ({ db, settings: { accountId } }: RunContext)
     group by person order by 2, 1`);
 
 /** Returns the pseudonym; null: the person is not forgotten. Complete reads store the id and the name again. */
-export async function cancelForgetting(
-  { db, settings: { accountId }, privacy = NO_PRIVACY }: RunContext,
-  id: string,
-): Promise<string | null> {
-  await readForgottenWithKey(db, accountId, privacy);
-  const person = createPseudonyms(keyOf(privacy)).of(id.trim());
-  const { count } = await db.execute(
+export async function cancelForgetting(context: RunContext, id: string): Promise<string | null> {
+  const { accountId } = context.settings;
+  const person = (await pseudonymsOf(context)).of(id.trim());
+  const { count } = await context.db.execute(
     sql`delete from safety_sync.forgotten where account_id = ${accountId} and person = ${person}`,
   );
   return count === 0 ? null : person;
 }
 
-function keyOf({ key }: PrivacySettings): string {
-  if (key !== undefined) return key;
-  throw new SafetySyncError(
-    'configuration_invalid',
-    'PRIVACY_KEY is not set: only a keyed hash of a forgotten person is kept, to recognize later records of that person',
-  );
+/** Errors: `configuration_invalid` without a secret, `privacy_key_wrong`. */
+async function pseudonymsOf({ db, settings, privacy = NO_PRIVACY }: RunContext): Promise<Pseudonyms> {
+  if (privacy.key === undefined)
+    throw new SafetySyncError(
+      'configuration_invalid',
+      'PRIVACY_KEY is not set: only a keyed hash of a forgotten person is kept, to recognize later records of that person',
+    );
+  await readForgottenWithKey(db, settings.accountId, privacy);
+  return createPseudonyms(privacy.key);
 }
 
 /**
@@ -122,13 +120,13 @@ function keyOf({ key }: PrivacySettings): string {
  * Errors: `configuration_invalid` without a secret, `privacy_key_wrong`.
  */
 export async function forgetPerson(context: RunContext, typed: string, names: readonly string[] = []) {
-  const { db, settings, privacy = NO_PRIVACY } = context;
+  const { db, settings } = context;
   const { accountId } = settings;
   const id = typed.trim();
-  const pseudonyms = createPseudonyms(keyOf(privacy));
-  await readForgottenWithKey(db, accountId, privacy);
+  const pseudonyms = await pseudonymsOf(context);
   const stored = await readName(db, accountId, id);
-  const texts = forgottenTexts(pseudonyms, { id, names: stored === null ? names : [stored, ...names] });
+  const allNames = stored === null ? names : [stored, ...names];
+  const texts = forgottenTexts(pseudonyms, { id, names: allNames });
   const key_id = pseudonyms.secretId;
   await writeForgotten(
     db,
@@ -137,21 +135,22 @@ export async function forgetPerson(context: RunContext, typed: string, names: re
   );
   const streams = await cleanAccount(context);
   const forgotten = await readForgotten(db, accountId);
-  const people = createPeople(pseudonyms, forgotten);
   const pseudonym = pseudonyms.of(id);
-  // Also a short id, because notes and errors may contain ids with failed lookups.
-  const asWord = new RegExp(
-    `(?<![\\p{L}\\p{N}])${id.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![\\p{L}\\p{N}])`,
-    'gu',
-  );
+  // Notes and errors of runs may contain ids of failed requests, also short ones, and words of the service.
+  const words = [id, ...allNames.filter(isSearched)].map((one) => one.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const found = `(?<![[:alnum:]])(?:${words.join('|')})(?![[:alnum:]])`;
+  const { count: runs } = await db.execute(sql`
+    update safety_sync.runs set note = regexp_replace(note, ${found}, ${pseudonym}, 'gi'),
+      error_message = regexp_replace(error_message, ${found}, ${pseudonym}, 'gi')
+    where account_id = ${accountId} and concat_ws(' ', note, error_message) ~* ${found}`);
   return {
     /** The replacement of the person's id from now on. */
     pseudonym,
     /** A name of two words or more is known, now or from an earlier request to forget the person: it is found inside of texts. */
-    isNameKnown: forgotten.some(({ person, words }) => person === pseudonym && words !== null),
+    isNameKnown: forgotten.some((one) => one.person === pseudonym && one.words !== null),
     streams,
     /** Number of runs with notes or errors that named the person. */
-    runs: await cleanRuns(db, accountId, (text) => (people?.inText(text) ?? text).replace(asWord, pseudonym)),
+    runs,
   };
 }
 
@@ -161,21 +160,4 @@ async function readName(db: Queryable, accountId: string, id: string): Promise<s
   );
   const name = row?.name ?? null;
   return name === null || isPseudonym(name) ? null : name;
-}
-
-/** Returns the number of runs that named the person. Many runs have equal notes, so each text is read once. */
-async function cleanRuns(db: Queryable, accountId: string, clean: (text: string) => string): Promise<number> {
-  let changed = 0;
-  for (const column of [sql`note`, sql`error_message`]) {
-    const texts = await db.execute<{ text: string }>(sql`
-      select distinct ${column} as text from safety_sync.runs where account_id = ${accountId} and ${column} is not null`);
-    for (const { text } of texts) {
-      const cleaned = clean(text);
-      if (cleaned === text) continue;
-      const { count } = await db.execute(sql`update safety_sync.runs set ${column} = ${cleaned}
-        where account_id = ${accountId} and ${column} = ${text}`);
-      changed += count;
-    }
-  }
-  return changed;
 }

@@ -220,26 +220,22 @@ async function differenceLeft(
 
 /** reconcile: counts the changes in this transaction that the source had made before `upToMs`. */
 async function countRepaired(
-  { session, stream, accountId, runId }: Run,
+  { session, stream, ...run }: Run,
   time: WriteTime,
   upToMs: number,
 ): Promise<number> {
+  const { accountId, runId } = run;
   if (stream.changeTimeColumn === null) return 0;
-  const scope = { accountId, runId, ...time, upToMs };
-  const { db } = session.connection;
   const { parent } = streamShape(stream);
-  const [row] = await db.execute<{ count: number }>(countWritten(parent, stream.changeTimeColumn, scope));
+  const scope = { accountId, runId, ...time, upToMs };
+  const counted = countWritten(parent, stream.changeTimeColumn, scope);
+  const [row] = await session.connection.db.execute<{ count: number }>(counted);
   return row?.count ?? 0;
 }
 
 /** The note about live rows that no run reads, because these rows are older than the stream's last success suggests. */
-async function describeUnreadRows({
-  session,
-  request,
-  stream,
-  accountId,
-  settings,
-}: Run): Promise<string | null> {
+async function describeUnreadRows({ session, request, stream, ...run }: Run): Promise<string | null> {
+  const { accountId, settings } = run;
   if (stream.partitionedBy === undefined || isOfSingleRecords(request)) return null;
   const stored = await readStoredPartitions(session.connection.db, [accountId]);
   return describeUnread(unreadOf(stored.get(accountId) ?? [], settings.equipmentTypes));

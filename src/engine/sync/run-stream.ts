@@ -20,7 +20,6 @@ import { streamNamed } from '../streams/index.ts';
 import {
   isOfSingleRecords,
   isScheduled,
-  NO_RECORD,
   nothingDone,
   openSession,
   readsWholeStream,
@@ -62,39 +61,24 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
   });
 }
 
-const newRun = ({ settings: { accountId }, owner }: RunContext, { stream, kind, trigger }: RunRequest) => ({
-  accountId,
-  stream,
-  kind,
-  trigger,
-  owner,
-});
+const taken = (reason: string): RunEnd => ({ ...nothingDone(), outcome: 'skipped', isTaken: true, reason });
 
 async function runLocked(context: RunContext, request: RunRequest, meter: RequestMeter): Promise<RunEnd> {
-  const { stream, kind } = request;
-  const scope = { accountId: context.settings.accountId, stream };
-  const skip = async (reason: string, isRecorded = true): Promise<RunEnd> => {
-    const run = { ...newRun(context, request), backendPid: null, watermark: null };
-    const runId = isRecorded ? await recordRun(context.db, run, reason) : null;
-    return { ...nothingDone(), record: { ...NO_RECORD, runId }, outcome: 'skipped', isTaken: true, reason };
-  };
+  const { stream, kind, unlessBegunWithinMs } = request;
+  const { accountId } = context.settings;
   let session: StreamSession | undefined;
   try {
-    session = await openSession(
-      context,
-      stream,
-      request.whenBusy ?? (isScheduled(request) ? 'skip' : 'wait'),
-    );
-    if (session === undefined) {
-      // Where two workers share a schedule, `runs` would contain little else.
-      return await skip('another run of this stream is under way', !isScheduled(request));
-    }
+    // Another worker may have the same schedule: what it has begun is not begun again, but a reconcile waits for its sync.
+    const mayWait = !isScheduled(request) || unlessBegunWithinMs !== undefined;
+    session = await openSession(context, stream, mayWait ? 'wait' : 'skip');
+    if (session === undefined) return taken('another run of this stream is under way');
     context.events.onSession?.(stream);
     // Another process may have migrated the database since this one began.
     await assertMigrated(session.connection, 'tables');
-    const withinMs = request.unlessBegunWithinMs?.();
-    if (withinMs !== undefined && (await hasRecentRun(session.connection.db, { ...scope, kind, withinMs })))
-      return await skip(`another worker has done this ${kind}`);
+    const withinMs = unlessBegunWithinMs?.();
+    const { db } = session.connection;
+    if (withinMs !== undefined && (await hasRecentRun(db, { accountId, stream, kind, withinMs })))
+      return taken(`another worker has done this ${kind}`);
     return await runInSession(context, request, session, meter);
   } catch (error) {
     return { ...nothingDone(), outcome: 'failed', error: toError(error, context.signal) };
@@ -114,7 +98,7 @@ async function runInSession(
   session: StreamSession,
   meter: RequestMeter,
 ): Promise<RunEnd> {
-  const { settings, signal, events } = context;
+  const { settings, signal, events, owner } = context;
   const { accountId } = settings;
   const { db } = session.connection;
   const dead = await closeDeadRuns(db, { accountId, stream: asked.stream });
@@ -124,7 +108,10 @@ async function runInSession(
   if (state === NO_STATE) await recordStream(db, accountId, request.stream);
   const watermark = toIso(state.watermark);
   const { backendPid } = session;
-  const runId = await recordRun(db, { ...newRun(context, asked), backendPid, watermark });
+  const { kind, trigger } = asked;
+  const runId = await recordRun(db, {
+    ...{ accountId, stream: asked.stream, kind, trigger, owner, backendPid, watermark },
+  });
   let load: Load | undefined;
   try {
     const stream = streamNamed(request.stream, context.streams);
@@ -172,16 +159,9 @@ async function runInSession(
 }
 
 /** The run is already closed, so a failure here is logged, and the stream's next run tries again. */
-async function removeOld({
-  retention,
-  request,
-  stream,
-  session,
-  accountId,
-  signal,
-  events,
-}: Run): Promise<void> {
-  if (isOfSingleRecords(request) || retention === undefined) return;
+async function removeOld(run: Run): Promise<void> {
+  const { retention, stream, session, accountId, signal, events } = run;
+  if (isOfSingleRecords(run.request) || retention === undefined) return;
   try {
     const shape = streamShape(stream);
     const removed = await removeExpired({ session, shape, accountId, retention, signal });

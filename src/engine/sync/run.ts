@@ -58,11 +58,9 @@ export interface RunRequest extends ReadOptions {
   readonly stream: StreamName;
   readonly trigger: RunTrigger;
   readonly allowMassDelete?: boolean | undefined;
-  /** The behaviour while another run has the stream; default: a scheduled run skips, a manual one waits. */
-  readonly whenBusy?: 'skip' | 'wait';
   /**
-   * For workers that share a schedule, after taking the lock: skip when another one has begun the same work no longer than
-   * these ms ago (by the database's clock).
+   * For workers that share a schedule: wait for another run of the stream, and skip when another worker has begun the same work
+   * no longer than these ms ago (by the database's clock).
    */
   readonly unlessBegunWithinMs?: () => number;
   /** Sends no request; reads the stored records with open issues again. */

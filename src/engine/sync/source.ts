@@ -1,13 +1,12 @@
 /** The service that an account belongs to. Another one is refused, because its records would be mixed with the stored ones. */
-import type { ApiClient } from '../api/client.ts';
 import { createRequestMeter } from '../api/requests.ts';
 import { readOptionalMethods, writeOptionalMethods } from '../control-tables/optional-methods.ts';
 import { readSource, type Source, writeSource } from '../control-tables/sources.ts';
-import type { Database } from '../database/connection.ts';
-import { isListDue, isNotOffered } from '../streams/optional-methods.ts';
+import { isLeftAlone } from '../streams/optional-methods.ts';
 import { isWireRecord } from '../streams/wire.ts';
 import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
-import { type Clock, DAY_MS, MINUTE_MS } from '../../shared/time.ts';
+import { DAY_MS, MINUTE_MS } from '../../shared/time.ts';
+import type { RunContext } from './run.ts';
 
 /** The request for the identity is not refused: it decides about the others. */
 export const IDENTITY_METHOD = 'account.info';
@@ -43,22 +42,22 @@ export function sourceChanged(accountId: string, stored: Source, current: Source
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' || typeof value === 'number' ? String(value).trim() || null : null;
 
-interface SourceOptions {
+export function createSourceGuard({
+  accountId,
+  address,
+  api,
+  db,
+  clock,
+  signal,
+}: Pick<RunContext, 'api' | 'db' | 'clock' | 'signal'> & {
   readonly accountId: string;
   readonly address: string;
-  readonly api: () => ApiClient;
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
-
-export function createSourceGuard({ accountId, address, api, db, clock, signal }: SourceOptions) {
+}) {
   let asked: { readonly identity: Promise<Identity>; readonly atMs: number } | undefined;
 
   /** Without an answer the address alone counts. A service that does not offer the method is asked again weekly. */
   async function fetchIdentity(): Promise<Identity> {
-    const known = (await readOptionalMethods(db, accountId)).get(IDENTITY_METHOD);
-    if (known !== undefined && isNotOffered(known.code) && !isListDue(known)) return UNKNOWN;
+    if (isLeftAlone((await readOptionalMethods(db, accountId)).get(IDENTITY_METHOD))) return UNKNOWN;
     const remember = async (code: ErrorCode | null) =>
       await writeOptionalMethods(db, { accountId, now: 'now' }, [{ method: IDENTITY_METHOD, code }]);
     try {
@@ -83,14 +82,15 @@ export function createSourceGuard({ accountId, address, api, db, clock, signal }
   /** Asks once, and daily by a worker. */
   async function readCurrent(): Promise<Source> {
     const atMs = clock.monotonicMs();
-    if (asked === undefined || atMs - asked.atMs > DAY_MS) asked = { identity: fetchIdentity(), atMs };
-    try {
-      return { address, ...(await asked.identity) };
-    } catch (error) {
-      // A failure of the database is none of the service.
-      asked = undefined;
-      throw error;
+    if (asked === undefined || atMs - asked.atMs > DAY_MS) {
+      const identity = fetchIdentity().catch((error: unknown) => {
+        // A failure of the database is none of the service.
+        asked = undefined;
+        throw error;
+      });
+      asked = { identity, atMs };
     }
+    return { address, ...(await asked.identity) };
   }
 
   /** `stored` undefined: nothing was read yet. An address that differs is refused as it is, without a request. */

@@ -1,5 +1,5 @@
 /** Reads records with open issues from their stored content, because an upgrade may resolve the issues. */
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { Database } from '../database/connection.ts';
 import { readIssues } from '../control-tables/issues.ts';
 import { keyColumn, partitionOf, target } from '../database/sql-names.ts';
@@ -7,13 +7,6 @@ import { tableShape } from '../database/table-shape.ts';
 import { records, type Steps } from '../reading/step.ts';
 import { Received } from '../../shared/received.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
-
-/** Names and values of the context in which the row `t` was stored. */
-function contextFields({ partitionedBy, readMode }: StreamDefinition, partition: SQL): SQL {
-  if (partitionedBy !== undefined) return sql`'equipmentTypeId', ${partition}`;
-  if (readMode.kind !== 'cached_list') return sql``;
-  return sql`'calculatedAtMs', floor(extract(epoch from t.calculated_at) * 1000)`;
-}
 
 function toReadContext(context: unknown): ReadContext {
   return typeof context === 'object' && context !== null ? context : {};
@@ -25,7 +18,9 @@ export async function* readStoredIssues(db: Database, stream: StreamDefinition, 
   const { partition, join } = partitionOf(stream);
   const key = keyColumn(parent);
   // The request context comes from the row, because an issue may have moved to the row from another record.
-  const contextOfRow = sql`jsonb_strip_nulls(jsonb_build_object(${contextFields(stream, partition)}))`;
+  const calculatedAt = sql`floor(extract(epoch from t.calculated_at) * 1000)`;
+  const contextOfRow = sql`jsonb_strip_nulls(jsonb_build_object('equipmentTypeId', ${partition},
+    'calculatedAtMs', ${stream.readMode.kind === 'cached_list' ? calculatedAt : sql`null`}))`;
   const rows = await db.execute<{ _raw: unknown; context: unknown }>(sql`
     select distinct on (t.${key}) t._raw, ${contextOfRow} as context
     from safety_sync.data_issues d join ${target(parent)} t

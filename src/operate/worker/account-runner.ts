@@ -84,7 +84,6 @@ export function createAccountRunner(options: AccountRunnerOptions) {
         trigger: 'schedule',
         // Another worker may have the same schedule, and do this reconcile first.
         ...(kind === 'reconcile' && {
-          whenBusy: 'wait',
           unlessBegunWithinMs: () => clock.monotonicMs() - triggeredMs + MOST_SKEW_MS,
         }),
       });

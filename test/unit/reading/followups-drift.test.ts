@@ -115,6 +115,24 @@ describe('counting', () => {
     expect(await readsAll(sync)).toBe(true);
   });
 
+  test('a reconcile marks missing records deleted, stores changes that syncs missed, and undeletes returned records', async () => {
+    await start();
+    await sync();
+    const [first, second, third] = [idAt(0), idAt(1), idAt(2)];
+    const whole = followups().get(first);
+    followups().delete(first);
+    followups().update(second, { m_assignee_id: 'changed without a new time' });
+    expect((await reconcile()).counts).toMatchObject({ inserted: 0, updated: 1, deleted: 1 });
+    await isEqual();
+    expect(stored().has(first)).toBe(false);
+
+    followups().put(whole ?? {});
+    followups().update(third, { updated_on: worker.serviceNow() });
+    await reconcile();
+    await isEqual();
+    expect(stored().size).toBe(130);
+  });
+
   test('a reconcile whose response is late marks no row that it has read, or that changed within the hour, and a later sync looks again', async () => {
     await start();
     await sync();

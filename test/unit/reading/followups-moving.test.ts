@@ -1,5 +1,5 @@
 /** The source changes between two responses: nothing that was there all the while is missed (contract, 5.2 and 5.7). */
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Followup } from '../../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
 import { casesOf } from '../../support/proof.ts';
@@ -30,63 +30,6 @@ const start = () =>
   });
 const newestFirst = (): Followup[] =>
   [...followups().values()].toSorted((a, b) => b.created_on - a.created_on);
-/** Between the responses to the follow-up requests number `after` and `after` + 1 of the next run. */
-function between(after: number, change: () => void): void {
-  let answered = 0;
-  worker.sandbox.hooks.beforeResponse = ({ method }) => {
-    if (method === 'followups.list' && answered === after) change();
-    answered += 1;
-  };
-}
-
-/** Newest first: 0 is the record that the first response shows first. */
-const changes: Record<string, (all: Followup[]) => void> = {
-  'a record that was already read changes': ([first]) => touch(first?.id ?? ''),
-  'a record that was not yet read changes': (all) => touch(all[70]?.id ?? ''),
-  'the record at the page border changes': (all) => touch(all[PAGE - 1]?.id ?? ''),
-  'records are added': () => {
-    for (let added = 0; added < 25; added += 1) raise(`added-${added}`);
-  },
-  'a record is added in the millisecond of the page border': (all) => {
-    raise('at-the-border', all[PAGE - 1]?.created_on ?? 0);
-  },
-  'records that were already read are deleted': (all) => remove(all.slice(0, 5)),
-  'records that were not yet read are deleted': (all) => remove(all.slice(60, 75)),
-  'the record at the page border is deleted': (all) => remove(all.slice(PAGE - 1, PAGE)),
-  'equal numbers of records are deleted and added': (all) => {
-    remove(all.slice(0, 7));
-    for (let added = 0; added < 7; added += 1) raise(`added-${added}`);
-  },
-};
-
-function remove(some: readonly Followup[]): void {
-  for (const { id } of some) followups().delete(id);
-}
-
-const RUNS = ['the first sync', 'an incremental sync', 'a reconcile'] as const;
-describe.each(RUNS)('a change between two responses of %s', (when) => {
-  const all = Object.entries(changes);
-  /** Each change during one of the three. */
-  const few = all.filter((_, at) => at % RUNS.length === RUNS.indexOf(when));
-  test.each(casesOf({ few, all }))(
-    'no record is missed if %s between two responses',
-    async (_name, change) => {
-      await start();
-      if (when !== 'the first sync') await sync();
-      worker.time.now += MINUTE_MS;
-      const before = new Set(followups().keys());
-      between(2, () => change(newestFirst()));
-      await sync('followups', { kind: when === 'a reconcile' ? 'reconcile' : 'sync' });
-      const throughout = [...followups().keys()].filter((id) => before.has(id));
-      expect(throughout.filter((id) => !stored().has(id))).toEqual([]);
-      worker.sandbox.hooks.beforeResponse = undefined;
-      await sync();
-      await isEqualExceptDeleted();
-      await reconcile();
-      await isEqual();
-    },
-  );
-});
 
 /** A source that changes forever fails the run; this one comes to rest. */
 const DISTURBED_RESPONSES = 12;

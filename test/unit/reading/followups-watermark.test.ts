@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
 import { casesOf } from '../../support/proof.ts';
 import { followups, isEqual, startWorker, sync, watermark, worker } from '../../support/reading.ts';
-import { SPECIMENS } from '../../support/specimens.ts';
 import type { MemoryWorkerOptions } from '../../support/memory-worker.ts';
 
 const SIZE = { followups: 60, employees: 4, equipment: 4, resources: 2, users: 8 };
@@ -23,14 +22,6 @@ test('a sync without changes reads from the watermark minus the overlap and one 
     { method: 'followups.list', params: { limit: 1 } },
   ]);
   expect(result).toMatchObject({ requests: 2, counts: { inserted: 0, updated: 0, deleted: 0 } });
-});
-
-test('an empty source has no watermark, and its first follow-up is read', async () => {
-  await start({ sandbox: { size: { ...SIZE, followups: 0 } } });
-  await sync();
-  followups().put(SPECIMENS.followups.build('first'));
-  await sync();
-  await isEqual();
 });
 
 const HOURS = [-3, 3] as const;

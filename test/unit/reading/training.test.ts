@@ -27,24 +27,6 @@ async function requestsOfRun(): Promise<{ outcome: string; requests: number }> {
 const calculatedAt = () => worker.stateOf(STREAM).calculatedAt;
 
 describe('the time of the next request', () => {
-  test('the calculation is not requested before it is 15 minutes old, but then at once', async () => {
-    await start();
-    await sync();
-    worker.time.now += 15 * MINUTE_MS - 1;
-    expect(await requestsOfRun()).toEqual({ outcome: 'skipped', requests: 0 });
-    worker.time.now += 1;
-    expect(await requestsOfRun()).toEqual({ outcome: 'succeeded', requests: 1 });
-    await isEqual();
-  });
-
-  test('--force requests the calculation at any time', async () => {
-    await start();
-    await sync();
-    worker.sandbox.requests.length = 0;
-    await sync(true);
-    expect(worker.sandbox.requests).toHaveLength(1);
-  });
-
   const clocks: [number, 'present' | 'absent'][] = [
     [-3, 'present'],
     [3, 'absent'],
@@ -70,16 +52,6 @@ describe('the time of the next request', () => {
     await sync();
     worker.time.now += 15 * MINUTE_MS;
     expect(await requestsOfRun()).toEqual({ outcome: 'succeeded', requests: 1 });
-  });
-
-  test.each([NOON - 0.5, String(NOON - 1)])('a last_updated of %j is accepted', async (last_updated) => {
-    await start();
-    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, last_updated });
-    await sync();
-    expect(calculatedAt()).toBe(NOON - 1);
-    const before = live();
-    await sync(true);
-    expect(live()).toEqual(before);
   });
 });
 
@@ -117,12 +89,6 @@ describe('a wrong last_updated', () => {
 describe('pages', () => {
   const paged = { readings: { largestPage: 7 } } as const;
 
-  test('all pages of one calculation are read', async () => {
-    await start({}, paged);
-    expect((await sync()).requests).toBe(5);
-    await isEqual();
-  });
-
   test('pages of two calculations are never mixed, because the read starts again', async () => {
     await start({}, paged);
     await sync();
@@ -156,25 +122,6 @@ describe('pages', () => {
     expect(live()).toEqual(before);
     expect(worker.stateOf(STREAM)).toEqual(state);
   });
-
-  test.each(casesOf<('refused' | 'empty')[]>({ few: ['empty'], all: ['refused', 'empty'] }))(
-    'without paging, exactly 1000, 1001 and 2000 employees are all read (beyond the end: %s)',
-    async (pastLastPage) => {
-      await start(
-        {},
-        { size: { ...SIZE, employees: 1000 }, readings: { trainingPaging: 'absent', pastLastPage } },
-      );
-      for (const total of [1000, 1001, 2000]) {
-        for (let number = employees().size; number < total; number += 1) {
-          employees().put(SPECIMENS[STREAM].build(`extra-${number}`));
-        }
-        worker.time.now += 15 * MINUTE_MS;
-        const { counts } = await sync();
-        expect(counts).toMatchObject({ read: total, deleted: 0 });
-      }
-      expect(live().size).toBe(2000);
-    },
-  );
 
   test.each(casesOf<('refused' | 'empty')[]>({ few: ['refused'], all: ['refused', 'empty'] }))(
     'without paging, pages shorter than the limit are all read, and no employee is deleted (beyond the end: %s)',
