@@ -37,7 +37,7 @@ const ordersOf = (parts: readonly string[]): string[][] =>
   [parts, [...parts.slice(-1), ...parts.slice(0, -1)]].map((order) => order.join(' ').match(WORD) ?? []);
 
 /** A name of one word is not searched in texts, because all people with that name have it. */
-const isSearched = (name: string): boolean => partsOf(name).length > 1;
+export const isSearched = (name: string): boolean => partsOf(name).length > 1;
 
 /** Texts that identify a person. */
 export function forgottenTexts(
