@@ -1,17 +1,11 @@
-import { exec, execFile } from 'node:child_process';
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { buildProgram } from '../../src/cli/program.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
-import { BINARY } from '../support/built-cli.ts';
 import { parseLog } from '../support/cli.ts';
 import { createCliFixture } from '../support/cli-fixture.ts';
 import { forAllTests } from '../support/lifetime.ts';
-import { inProof } from '../support/proof.ts';
 
 const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
 const VERBS = (await buildProgram(CONTEXT, () => undefined)).commands.map((command) => command.name());
@@ -25,22 +19,6 @@ beforeEach(() => {
 interface JsonRuns {
   runs: { stream: string; outcome: string; records_read: number; inserted: number; unchanged: number }[];
 }
-
-inProof(() => {
-  it('the output of a command is complete if its reader is slow', async () => {
-    await fixture.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version)
-    select 'slow', 'resources', 'sync', 'manual', 'succeeded', 'host', '1' from generate_series(1, 1000)`);
-    await fixture.query(
-      `insert into safety_sync.stream_state (account_id, stream) values ('slow', 'resources')`,
-    );
-    const env = { ...fixture.env, SAFETY_ACCOUNT: 'slow', PATH: process.env['PATH'] };
-    const command = `"${process.execPath}" "${BINARY}" runs --json --limit 1000 | (sleep 1.5; cat)`;
-    const { stdout } = await promisify(exec)(command, { env, maxBuffer: 1e7 });
-    expect((JSON.parse(stdout) as JsonRuns).runs).toHaveLength(1000);
-    await fixture.query(`delete from safety_sync.runs where account_id = 'slow'`);
-    await fixture.query(`delete from safety_sync.stream_state where account_id = 'slow'`);
-  });
-});
 
 describe('usage', () => {
   it('--help of each verb shows its usage on stdout alone', async () => {
@@ -59,12 +37,6 @@ describe('usage', () => {
     expect(stdout).toContain('safety-sync demo');
     expect(code).toBe(0);
     expect(await fixture.run(['--version'])).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
-  });
-
-  it('the prepare script of npm does not build the program again if it is built', async () => {
-    const before = (await stat(BINARY)).mtimeMs;
-    await promisify(execFile)(process.execPath, [join(BINARY, '../../.ci/prepare.mjs')]);
-    expect((await stat(BINARY)).mtimeMs).toBe(before);
   });
 
   it.each([
@@ -238,13 +210,5 @@ describe('check', () => {
     expect(stdout).toMatch(
       /^ok {4}first sync: will read .*131 records of followups\.list.*, equipment of 12 types$/m,
     );
-  });
-
-  it('check reports an unreachable service once', async () => {
-    const env = { SAFETY_ACCOUNT: 'elsewhere', SAFETY_BASE_URL: 'http://127.0.0.1:1' };
-    const { code, stdout } = await fixture.run(['check'], env);
-    expect(stdout.match(/^FAIL/gm)).toHaveLength(1);
-    expect(stdout).toMatch(/^FAIL {2}service: resources\.list: no response from http:\/\/127\.0\.0\.1:1 /m);
-    expect(code).toBe(1);
   });
 });

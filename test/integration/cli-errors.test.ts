@@ -105,19 +105,6 @@ function urlWith(change: (url: URL) => void): string {
 }
 
 describe('the advice of an error', () => {
-  async function adviceOf(DATABASE_URL: string): Promise<string> {
-    const { code, error } = await askJson(['status'], { DATABASE_URL });
-    expect(error.code).toBe('database_unreachable');
-    expect(code).toBe(1);
-    return error.advice;
-  }
-
-  test('if the database does not exist, the advice is the command that creates it', async () => {
-    expect(await adviceOf(urlWith((url) => (url.pathname = '/not_made_yet')))).toBe(
-      'Create it with createdb, or correct DATABASE_URL.',
-    );
-  });
-
   test('if the token lacks the right to one method, check and sync fail for the stream of this method alone', async () => {
     const sandbox = untilTestEnds(await createSandbox({ size: SMALL_SANDBOX }));
     const env = {
@@ -170,14 +157,6 @@ describe('the advice of an error', () => {
     expect(reading?.advice).toBe(without?.advice);
     for (const grant of grants) await database.query(grant);
     expect(await rights()).toMatchObject({ result: 'ok', advice: null });
-  });
-
-  test('if settings are missing, the advice is that pasted lines need export', async () => {
-    const { code, stderr } = await runInProcess(['start'], {});
-    expect(code).toBe(2);
-    expect(stderr).toContain('SAFETY_BASE_URL is not set');
-    expect(stderr).toContain('SAFETY_TOKEN is not set');
-    expect(stderr).toContain('(lines NAME=value that were pasted into a shell need export before them)');
   });
 });
 

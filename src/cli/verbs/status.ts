@@ -132,7 +132,7 @@ export const status: Verb<CommonOptions> = {
         worker_last_seen_at: toIso(workerSeenMs),
         privacy: { omitted: privacy.omit, pseudonyms: privacy.pseudonymize },
       },
-      lines: [table, ...afterBlank(named), '', ...remarks.map(colors.dim)],
+      lines: [table, ...afterBlank(named), ...afterBlank(remarks.map(colors.dim))],
       code: isWell ? EXIT.ok : EXIT.failed,
     };
   }),

@@ -11,7 +11,7 @@ import { renderRows } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import { type CommonOptions, onlyAccountOf, runWithApp, type Verb } from '../verb.ts';
 
-/** So much of a value is shown on a terminal. */
+/** So much of a value is shown; JSON has all of it. */
 const SHOWN_CHARACTERS = 60;
 
 const STORED = { live: 'is stored', deleted: 'is marked as deleted', absent: 'is not stored' };
@@ -35,15 +35,14 @@ function nextStep({ stream, key, isEqual, source }: Verification): string {
 
 function describe(verification: Verification, terminal: Terminal): string[] {
   const { stream, key, stored, source, isEqual, fields, remarks, withheld, storedAt } = verification;
-  const { colors, width } = terminal;
+  const { colors } = terminal;
   const different = fields.filter((field) => !field.isEqual).length;
   const fieldsText = different === 0 ? '' : ` (${formatNumber(different, 'field')})`;
   const verdict = isEqual ? 'equal' : `different${fieldsText}`;
-  const textOf = (value: unknown): string | null => {
-    if (value === null) return null;
-    const text = typeof value === 'string' ? value : JSON.stringify(value);
-    return width === undefined ? text : text.slice(0, SHOWN_CHARACTERS);
-  };
+  const textOf = (value: unknown): string | null =>
+    value === null
+      ? null
+      : (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, SHOWN_CHARACTERS);
   const table = renderRows(
     fields,
     {
