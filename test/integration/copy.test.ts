@@ -61,30 +61,3 @@ test('statements that are sent during a COPY wait for its end', async () => {
   expect(answers.filter((answer) => JSON.stringify(answer) !== '[{"one":1}]')).toEqual([]);
   expect(await count()).toBe(MANY + 1);
 });
-
-test('PostgreSQL reads an array of any texts unchanged, from a parameter and from a COPY', async () => {
-  const texts = [
-    '',
-    ' ',
-    'NULL',
-    'null',
-    '\\',
-    '\\\\"',
-    '"',
-    '{}',
-    '{a,b}',
-    'a,b',
-    "it's",
-    'é 🐢',
-    'two\nlines\t\r',
-    null,
-  ];
-  const [row] = await session.query<{ json: string }>('select array_to_json($1::text[])::text as json', [
-    toArrayLiteral(texts),
-  ]);
-  expect(JSON.parse(row?.json ?? 'null')).toEqual(texts);
-  await session.query('create temporary table lists (a text[])');
-  await session.copy('copy lists from stdin', toCopyLine([{ name: 'a', type: 'text[]' }], { a: texts }));
-  const [copied] = await session.query<{ json: string }>('select array_to_json(a)::text as json from lists');
-  expect(JSON.parse(copied?.json ?? 'null')).toEqual(texts);
-});

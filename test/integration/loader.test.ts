@@ -148,17 +148,6 @@ test('if two versions are in two commits, the newer one stays and the older one 
   expect(await historyOf()).toHaveLength(1);
 });
 
-test.each(['one transaction', 'two commits'])(
-  'a version without a time does not replace one with a time that was read before it, in %s',
-  async (where) => {
-    await add([followup('a', 1, [message('x')]), ...fillBatch('one')], {});
-    if (where === 'two commits') await commit();
-    await add([{ ...followup('a', 1, [message('y')]), updated_on: null }], {});
-    expect(await commit()).toMatchObject({ inserted: BATCH_RECORDS, updated: 0, unchanged: 1 });
-    expect(await stored()).toMatchObject({ a: 'x' });
-  },
-);
-
 test('a version that is compared during the commit of the preceding version is an update, with a state in the history', async () => {
   await add([followup('a', 1, [message('x')])], {});
   await load.begin();
@@ -188,15 +177,6 @@ test('equipment without a type is updated if it is listed under another type, an
   await add([{ title: 'Crane', id: '1' }], { equipmentTypeId: '24' });
   expect(await commit()).toMatchObject({ inserted: 1, updated: 1, unchanged: 1 });
   expect(await typeOf()).toEqual([{ type: '24', title: 'Crane' }]);
-});
-
-test('after an abort no record is stored, and the session can be used for the next load', async () => {
-  await add(fill('one', 5_000), {});
-  await load.abort();
-  expect(await stored()).toEqual({});
-  load = await openLoad(streamNamed('followups'));
-  await add([followup('a', 1, [])], {});
-  expect(await commit()).toMatchObject({ inserted: 1 });
 });
 
 test('a state begins at updated_at, or when it is seen if that is missing, and every bookkeeping column is filled', async () => {

@@ -69,14 +69,6 @@ const toJson = (row: Row): string =>
 export const givenRows = (columns: TableShape['columns'], rows: readonly Row[]): SQL =>
   sql`(select * from jsonb_to_recordset(${`[${rows.map(toJson).join(',')}]`}::jsonb) as g (${definitions(columns)}))`;
 
-/** The rows that one record should have in a table. */
-interface ExpectedRows {
-  readonly rows: readonly Row[];
-  readonly columns: TableShape['columns'];
-  readonly accountId: string;
-  readonly key: string;
-}
-
 /** A stored row, an expected row, or both. */
 export interface RowComparison extends Record<string, unknown> {
   /** null: the source has no such row. */
@@ -87,8 +79,12 @@ export interface RowComparison extends Record<string, unknown> {
   readonly differing: readonly string[];
 }
 
-/** Compares the rows of one record with the stored ones: a `RowComparison` for each. */
-export function compareRows(table: TableShape, { rows, columns, accountId, key }: ExpectedRows): SQL {
+/** Compares the rows that one record should have in a table with the stored ones: a `RowComparison` for each. */
+export function compareRows(
+  table: TableShape,
+  expected: Pick<TableShape, 'columns'> & { rows: readonly Row[]; accountId: string; key: string },
+): SQL {
+  const { rows, columns, accountId, key } = expected;
   const names = columns.map((column) => column.name);
   const differing = names.map(
     (one) => sql`case when s.${name(one)} is distinct from t.${name(one)} then ${one}::text end`,

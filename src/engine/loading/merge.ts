@@ -2,7 +2,7 @@
  * Runs the merge of one stream inside the run's transaction: changed rows, deletions, data issues. New rows were copied
  * before (copy-records.ts).
  */
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { formatNumber } from '../../shared/format.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -41,10 +41,6 @@ export interface Merged {
   readonly note: string | null;
   /** Partitions of the snapshot without any deletion, because too much was missing; the rest is stored. */
   readonly failure: SafetySyncError | null;
-}
-
-async function rowCount(tx: Queryable, statement: SQL): Promise<number> {
-  return (await tx.execute(statement)).count;
 }
 
 type PartitionCounts = Readonly<{ partition: string; live: number; vanished: number }>;
@@ -132,7 +128,7 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
   // What is kept of a person does not show whether a field was dropped.
   if (stream.personal === undefined) await tx.execute(statements.takeStoredHashes(shape, request.accountId));
   if (request.fullCompare) await clearHashOfDrifted(tx, shape, request.accountId);
-  dropped += await rowCount(tx, statements.dropUnchanged(parent, request.accountId));
+  dropped += (await tx.execute(statements.dropUnchanged(parent, request.accountId))).count;
   if (dropped > 0) {
     for (const child of children) await tx.execute(statements.dropOrphans(parent, child));
   }

@@ -50,19 +50,20 @@ interface PrivacyScope {
 const pseudonymsOf = ({ key: secret }: PrivacySettings): Pseudonyms | null =>
   secret === undefined ? null : createPseudonyms(secret);
 
-interface PolicySource extends Pick<PrivacyScope, 'settings'>, Pick<StoredPolicy, 'forgotten'> {
-  /** Identifies the present secret; null: none is set. */
-  readonly secretId: string | null;
-}
-
-function policyOf(stream: StreamDefinition, { settings, secretId, forgotten }: PolicySource): StoredPolicy {
+/** `forgotten`: pseudonyms of people. */
+function policyOf(
+  stream: StreamDefinition,
+  settings: PrivacySettings,
+  forgotten: readonly string[],
+): StoredPolicy {
   const own = new Set(storedColumns([stream]).map(({ table, column }) => `${table}.${column}`));
   const [omit, pseudonymize] = [settings.omit, settings.pseudonymize].map((columns) =>
     columns.filter((column) => own.has(column)).sort(),
   ) as [string[], string[]];
   const needsSecret = pseudonymize.length > 0 || forgotten.length > 0;
   const keep = stream.personal === undefined ? {} : { keep: (settings.keep ?? []).toSorted() };
-  return { omit, pseudonymize, ...keep, keyId: needsSecret ? secretId : null, forgotten };
+  const keyId = needsSecret ? (pseudonymsOf(settings)?.secretId ?? null) : null;
+  return { omit, pseudonymize, ...keep, keyId, forgotten };
 }
 
 /** The progress of applying the settings to a stream's stored data. */
@@ -79,10 +80,9 @@ export async function readCleaningProgress(
   accountIds: readonly string[],
   settings: PrivacySettings,
 ): Promise<Map<string, StreamCleaning[]>> {
-  const secretId = pseudonymsOf(settings)?.secretId ?? null;
   const stored = await readAccountsPrivacy(db, accountIds);
   const progressOf = (accountId: string, stream: StreamDefinition): StreamCleaning => {
-    const policy = policyOf(stream, { settings, secretId, forgotten: stored.forgottenOf(accountId) });
+    const policy = policyOf(stream, settings, stored.forgottenOf(accountId));
     const cleaning = stored.cleaningOf(accountId, stream.name);
     const isEmpty = cleaning === undefined && !stored.isBegun(accountId, stream.name);
     const progress = isEmpty ? 'done' : cleaningProgress(cleaning, policy);
@@ -100,12 +100,8 @@ export async function readForgottenWithKey(
   const pseudonyms = pseudonymsOf(settings);
   const forgotten = await readForgotten(db, accountId);
   if (forgotten.some(({ key_id: secretId }) => secretId !== pseudonyms?.secretId)) {
-    throw new SafetySyncError(
-      'privacy_key_wrong',
-      pseudonyms === null
-        ? 'people were forgotten, and PRIVACY_KEY is not set'
-        : 'people were forgotten with another PRIVACY_KEY than this one',
-    );
+    const message = 'people were forgotten with another PRIVACY_KEY than this one';
+    throw new SafetySyncError('privacy_key_wrong', message);
   }
   return forgotten;
 }
@@ -117,11 +113,8 @@ export async function readPrivacy(
 ): Promise<{ readonly protection: Protection | null; readonly policy: StoredPolicy }> {
   const pseudonyms = pseudonymsOf(settings);
   const forgotten = await readForgottenWithKey(db, accountId, settings);
-  const policy = policyOf(stream, {
-    settings,
-    secretId: pseudonyms?.secretId ?? null,
-    forgotten: forgotten.map(({ pseudonym }) => pseudonym),
-  });
+  const people = forgotten.map(({ pseudonym }) => pseudonym);
+  const policy = policyOf(stream, settings, people);
   const { omit, pseudonymize } = policy;
   const keepsAll =
     stream.personal === undefined && !Object.values(stream.fields).some((one) => one.isDropped);
