@@ -83,18 +83,11 @@ export function createBatches(options: LoadOptions) {
   /** Reads the warehouse, and writes nothing. */
   async function prepare(records: readonly ReadRecord[]): Promise<Prepared> {
     const storable = records.filter(isStorable);
-    // Different copies of a record are all staged, because the merge keeps the newest one.
-    const distinct = new Map<string, KeyedRecord>();
-    const differing = new Set<string>();
-    for (const record of storable) {
-      const other = distinct.get(record.key);
-      if (other === undefined) distinct.set(record.key, record);
-      else if (other.hash !== record.hash) differing.add(record.key);
-    }
-    const { news, resolvedKeys } = await findNews(
-      [...distinct.values()].filter(({ key }) => !differing.has(key)),
-    );
-    for (const read of storable) if (differing.has(read.key)) news.push({ read, isNew: false });
+    // Copies of one record are all staged, because the merge keeps the newest one.
+    const copiesOf = new Map<string, number>();
+    for (const { key } of storable) copiesOf.set(key, (copiesOf.get(key) ?? 0) + 1);
+    const { news, resolvedKeys } = await findNews(storable.filter(({ key }) => copiesOf.get(key) === 1));
+    for (const read of storable) if (copiesOf.get(read.key) !== 1) news.push({ read, isNew: false });
     const mayCopy = news.length > 0 && (await copies.mayCopyIntoTables());
     const [added, changed] = [copies.begin(), copies.begin()];
     const issues = new BatchIssues();

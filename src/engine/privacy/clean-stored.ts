@@ -1,7 +1,7 @@
 /**
  * Applies the privacy settings to the stored data of a stream: its records pass through the protection again, and are written
- * in place: a row keeps its states, its run and its deletion mark. Data without a record is cleaned by itself: data issues, superseded states, days, the ids to
- * look up. Each transaction changes a bounded number of rows; an interrupted cleaning is repeated from the beginning, because
+ * in place: a row keeps its states, its run and its deletion mark. Data without a record is cleaned by itself: data issues,
+ * superseded states, days, the ids to look up. Each transaction changes a bounded number of rows; an interrupted cleaning is repeated from the beginning, because
  * what is clean is not written again.
  * It runs under the stream's lock, so no other process stores rows meanwhile.
  */
@@ -9,6 +9,7 @@ import { getTableConfig } from 'drizzle-orm/pg-core';
 import { sql } from 'drizzle-orm';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { Received } from '../../shared/received.ts';
+import { type StoredPolicy, writeCleaning } from '../control-tables/stored-privacy.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -47,15 +48,17 @@ interface CleanRequest extends CleaningScope {
 
 const PAGE_RECORDS = 500;
 
-/** Returns the number of changed rows. */
-export async function cleanStored(request: CleanRequest): Promise<number> {
-  const { session, shape, signal } = request;
+/** Returns the numbers of rows. */
+export async function cleanStored(request: CleanRequest, policy: StoredPolicy) {
+  const { session, shape, accountId, signal } = request;
   const { db } = session.connection;
-  let changed = 0;
-  async function inTransaction(work: (time: WriteTime) => Promise<number>): Promise<void> {
-    if (signal.aborted)
-      throw new SafetySyncError('interrupted', `${shape.stream.name}: stopped while cleaning`);
-    changed += await work(await session.begin());
+  const stream = shape.stream.name;
+  const counts = { rowsSeen: 0, rowsChanged: 0 };
+  async function inTransaction(seen: number, work: (time: WriteTime) => Promise<number>): Promise<void> {
+    if (signal.aborted) throw new SafetySyncError('interrupted', `${stream}: stopped while cleaning`);
+    counts.rowsChanged += await work(await session.begin());
+    counts.rowsSeen += seen;
+    await writeCleaning(db, { accountId, stream }, { policy, position: '', ...counts });
     await session.commit({ isDurable: false });
   }
   let after = '';
@@ -64,18 +67,18 @@ export async function cleanStored(request: CleanRequest): Promise<number> {
     const keys = page.map(({ key }) => key);
     const last = keys.at(-1);
     if (last === undefined) break;
-    await inTransaction(async (time) => {
+    await inTransaction(page.length, async (time) => {
       await moveRows(db, request, keys);
       return (await writeInPlace(db, request, { page, time })) + (await cleanStates(db, request, keys));
     });
     after = last;
   }
-  await inTransaction(() => cleanDerived(db, request));
+  await inTransaction(0, () => cleanDerived(db, request));
   // The planner's statistics contain values of columns, too.
   const tables = [shape.parent, ...shape.children].map(target);
   const states = shape.stream.histories.map((history) => sql`${history.states}`);
   await db.execute(sql`analyze ${sql.join([...tables, ...states, sql`safety.day_counts`], sql`, `)}`);
-  return changed;
+  return counts;
 }
 
 /** Writes the rows of the records that the protection changes. Returns the number of records. */

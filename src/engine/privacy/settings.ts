@@ -159,13 +159,12 @@ export async function applyPrivacy(
   if (progress === 'done' && isSamePolicy(before, policy)) return { protection, cleaned: undefined };
   const lost = lostProtection(before, policy);
   if (lost.length > 0 && !mayLift) throw lessProtection(accountId, lost);
-  let rowsChanged = 0;
+  let counts = { rowsSeen: 0, rowsChanged: 0 };
   if (progress !== 'done') {
-    await writeCleaning(db, scope, { policy, position: '', rowsSeen: 0, rowsChanged });
     const protects =
       protection ?? createProtection({ stream, ...NO_PRIVACY, pseudonyms: null, forgotten: [] });
     const request = { session, shape: streamShape(stream), accountId, protection: protects, signal };
-    rowsChanged = await cleanStored(request);
+    counts = await cleanStored(request, policy);
   }
   const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
   // What is stored was never a value of the source: the next read corrects a row without a hash in place.
@@ -174,7 +173,7 @@ export async function applyPrivacy(
     await db.execute(
       sql`update ${stream.parent} set _hash = null, _synced_at = ${syncedAtOf(time)} where account_id = ${accountId}`,
     );
-  await writeCleaning(db, scope, { policy, position: null, rowsSeen: 0, rowsChanged });
+  await writeCleaning(db, scope, { policy, position: null, ...counts });
   await session.commit({ isDurable: true });
-  return { protection, cleaned: rowsChanged };
+  return { protection, cleaned: counts.rowsChanged };
 }
