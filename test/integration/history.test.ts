@@ -65,27 +65,6 @@ describe('follow-ups', () => {
       updated_on: worker.serviceNow(),
       ...patch,
     });
-  test('the state of a change that a device’s clock dates ahead begins when it is seen, and later states follow it without a gap', async () => {
-    await start({ followups: 3 });
-    const ahead = Date.now() + 365 * 24 * 60 * MINUTE_MS;
-    const before = Date.now() * 1000;
-    for (const [assignee, at] of [
-      ['A', ahead],
-      ['B', ahead + 1],
-      ['C', NOON],
-    ] as const) {
-      put({ m_assignee_id: assignee, updated_on: at });
-      await sync(['followups']);
-    }
-    const history = await historyOf('followup_history', 'one');
-    expect(history.map(({ row }) => row['assignee_id'])).toEqual(['A', 'B', 'C']);
-    for (const { from } of history) {
-      expect(from).toBeGreaterThanOrEqual(before);
-      expect(from).toBeLessThanOrEqual(Date.now() * 1000);
-    }
-    expect(history[1]?.from).toBe(history[0]?.to);
-    expect(history[2]?.from).toBe(history[1]?.to);
-  });
 
   test('each change of the assignee begins a state without gap or overlap, even if the time of the source goes back or does not change', async () => {
     await start({ followups: 3 });

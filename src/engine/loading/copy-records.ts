@@ -21,7 +21,8 @@ function escapeCell(text: string): string {
 /** The text format of `COPY`: tab between cells, `\N` for null, backslash escapes. */
 function toCopyText(value: unknown, type: string): string {
   if (value === null || value === undefined) return '\\N';
-  if (typeof value === 'string' && type !== 'jsonb') return escapeCell(value);
+  // Other types with values as text (numbers, times, uuid) never need an escape.
+  if (typeof value === 'string' && type !== 'jsonb') return type === 'text' ? escapeCell(value) : value;
   if (type === 'jsonb') return escapeCell(value instanceof RawJson ? value.text : JSON.stringify(value));
   if (Array.isArray(value)) return escapeCell(toArrayLiteral(value as (string | number | null)[]));
   return escapeCell(JSON.stringify(value));
@@ -103,12 +104,14 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
 
   function render(copies: readonly TableCopy[], record: PreparedRecord, { keys, texts }: CopyText): void {
     if (record.read.key !== null) keys.push(record.read.key);
-    for (const [position, { columns, prefixOf }] of copies.entries()) {
+    copies.forEach(({ columns, prefixOf }, position) => {
+      const rows = record.rows[position] ?? [];
+      if (rows.length === 0) return;
       const prefix = prefixOf(record);
-      let lines = '';
-      for (const row of record.rows[position] ?? []) lines += toCopyLine(columns, row, prefix);
-      texts[position] = (texts[position] ?? '') + lines;
-    }
+      let lines = texts[position] ?? '';
+      for (const row of rows) lines += toCopyLine(columns, row, prefix);
+      texts[position] = lines;
+    });
   }
 
   /** Frees the memory of the rows. */
