@@ -102,7 +102,7 @@ test('forget requires PRIVACY_KEY and a known id, and another key stores nothing
   expect([nobody.code, nobody.stderr]).toEqual([2, expect.stringContaining('nobody has the id E-1')]);
   const other = { ...privacy(), PRIVACY_KEY: 'another secret of this test, 32 chars' };
   const failed = await fixture.run(['sync', 'followups'], other);
-  expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('privacy_key_wrong')]);
+  expect([failed.code, failed.stderr]).toEqual([2, expect.stringContaining('privacy_key_wrong')]);
 });
 
 test('forget shows who is meant and needs --yes off a terminal; --list shows who is forgotten, and --cancel ends it', async () => {

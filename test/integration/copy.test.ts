@@ -1,8 +1,6 @@
 /** COPY: a refusal by PostgreSQL is noticed at any moment, and the connection goes on. */
 import { sql } from 'drizzle-orm';
 import { beforeEach, expect, test } from 'vitest';
-import { toArrayLiteral } from '../../src/engine/database/array-literal.ts';
-import { toCopyLine } from '../../src/engine/loading/copy-records.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { openTestDatabase } from '../support/test-database.ts';
 
