@@ -17,6 +17,8 @@ interface CutResponse {
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const ZERO = 0x30;
+const NINE = 0x39;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const OPENING_BRACKET = 0x5b;
@@ -68,6 +70,8 @@ class ElementScan {
     let field = -1;
     for (let at = start; at < bytes.length; at += 1) {
       const byte = bytes[at] ?? 0;
+      // Digits are most of the bytes between texts.
+      if (byte >= ZERO && byte <= NINE) continue;
       if (byte === QUOTE) {
         textStart = at + 1;
         textEnd = endOfText(bytes, textStart);
@@ -106,8 +110,13 @@ class ElementScan {
   }
 
   private find(bytes: Buffer, from: number, to: number): number {
-    for (const [index, [, name]] of this.names.entries())
-      if (name.length === to - from && bytes.compare(name, 0, name.length, from, to) === 0) return index;
+    for (let index = 0; index < this.names.length; index += 1) {
+      const name = this.names[index]?.[1];
+      if (name?.length !== to - from) continue;
+      let at = 0;
+      while (at < name.length && name[at] === bytes[from + at]) at += 1;
+      if (at === name.length) return index;
+    }
     return -1;
   }
 }
