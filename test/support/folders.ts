@@ -68,7 +68,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   },
   config: {
     owns: 'environment and accounts file, from texts to a typed, frozen value; all problems at once',
-    mayImport: 'shared version.ts engine/streams engine/database',
+    mayImport: 'shared engine/streams engine/database',
   },
   'operate/status': {
     owns: 'the facts, the one list of problems, and one Status value: page, JSON, probes and metrics are made of it; the outage of the database',

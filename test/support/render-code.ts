@@ -4,7 +4,7 @@ import { ALERT_WORDS } from '../../src/operate/status/problem-words.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { EXIT_CODE_OF, EXIT_CODES } from '../../src/cli/run-results.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
-import { listSettings } from '../../src/config/settings-file.ts';
+import { listSettings } from './settings.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import {
   type ErrorKind,

@@ -6,7 +6,7 @@ import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { describeUnlimited, requestsPerMinuteOf } from '../../../src/config/account-config.ts';
 import { secretsOf } from '../../../src/config/secrets.ts';
-import { listSettings } from '../../../src/config/settings-file.ts';
+import { listSettings } from '../../support/settings.ts';
 import { recordUrlOf } from '../../../src/shared/record-urls.ts';
 import { VARIABLES } from '../../../src/config/variables.ts';
 import { folderForTest } from '../../support/lifetime.ts';
