@@ -91,18 +91,11 @@ export interface Start {
 /** `unanswered`: there is no response, or it is unusable. */
 export type StartEnd = 'answered' | 'unanswered' | 'refused';
 
-interface EndedStart {
-  readonly start: Start;
-  readonly end: StartEnd;
-  /** The block that a refusal begins. */
-  readonly blockMs: number;
-}
-
-/** The state after a request; null: it does not change. */
+/** The state after a request; null: it does not change. `blockMs`: the block that a refusal begins. */
 export function stateAfter(
   state: BudgetState | null,
   nowMs: number,
-  { start, end, blockMs }: EndedStart,
+  { start, end, blockMs }: { start: Start; end: StartEnd; blockMs: number },
 ): BudgetState | null {
   // The newest block began after this request, so its end is older than the block.
   if (state !== null && state.blockedAtMs !== null && start.atMs <= state.blockedAtMs) return null;

@@ -110,13 +110,11 @@ export async function finishRun(db: Queryable, end: RunEndRow): Promise<void> {
     .where(and(isRun(end), eq(runs.status, 'running')));
 }
 
-interface RecentRun extends StreamKey {
-  readonly kind: RunKind;
-  readonly withinMs: number;
-}
-
 /** Whether such a run began recently, by the database's clock, which all workers share, and was not interrupted. */
-export async function hasRecentRun(db: Queryable, { accountId, stream, kind, withinMs }: RecentRun) {
+export async function hasRecentRun(
+  db: Queryable,
+  { accountId, stream, kind, withinMs }: StreamKey & { kind: RunKind; withinMs: number },
+) {
   const rows = await db.execute(sql`
     select run_id from ${runs} where account_id = ${accountId} and stream = ${stream} and kind = ${kind}
       and status in ('succeeded', 'failed') and coalesce(error_code, '') not in ('worker_died', 'interrupted', 'lock_lost')
