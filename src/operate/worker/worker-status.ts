@@ -41,7 +41,7 @@ export function createWorkerStatus({
         freshnessBudgetMinutes: config.freshnessBudgetMinutes,
         owner,
         nowMs: clock.now(),
-        uptimeMs: clock.monotonicMs() - startedMs,
+        uptimeMs: Math.round(clock.monotonicMs() - startedMs),
         worker: state(),
         migrationWaits: app.migrationWaits,
         alerts: notifier.status,

@@ -47,8 +47,8 @@ export function badgeOf({ stream, offReason, isRunning }: StreamStatus, status: 
   );
   const state = found === undefined ? 'fresh' : (BADGES[found.kind] ?? '');
   if (!status.database.isUp) return badge('off', `last known: ${state}`);
-  const level = isRunning && found === undefined ? 'busy' : (found?.level ?? 'good');
-  return badge(level, isRunning ? `${state}, running` : state);
+  const level = found?.level ?? (isRunning ? 'busy' : 'good');
+  return badge(level === 'note' ? 'busy' : level, isRunning ? `${state}, running` : state);
 }
 
 /** What the run that is under way has done, as of its last commit. */

@@ -232,6 +232,7 @@ it('the badge of a stream is its problem, and whether a run is under way', () =>
   expect(badge({})).toBe('good">fresh');
   expect(badge(one({ streams: { followups: { isRunning: true } } }))).toBe('busy">fresh, running');
   expect(badge(one({ streams: { followups: ago(2 * HOUR_MS) } }))).toBe('bad">stale');
+  expect(badge(one({ streams: NEVER }))).toBe('busy">never synced');
   expect(badge(one({ refusals: [refusal] }))).toBe('bad">refused by the service');
   expect(badge({ away: GONE })).toBe('off">last known: fresh');
   expect(badge({ read: { pendingMigrations: 1, accounts: new Map() } })).toBe('off">not read yet');
