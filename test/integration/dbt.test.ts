@@ -80,7 +80,7 @@ test('the models can be built one after the other, as views and tables', async (
 });
 
 test('the semantic models use only existing columns', async () => {
-  type Element = Readonly<Record<'name' | 'expr', string>>;
+  type Element = { readonly name: string; readonly expr?: string };
   type Model = { readonly model: string } & Readonly<
     Record<'entities' | 'dimensions' | 'measures', readonly Element[] | undefined>
   >;
