@@ -92,7 +92,7 @@ export const CONTROL: Descriptions = {
   }),
   privacy_cleanings: relation('Progress of applying the privacy settings to the stored rows of a stream.', {
     policy: 'Applied settings.',
-    position: 'Key of the record after which the cleaning continues; null: done.',
+    position: 'Empty while the cleaning is under way or was interrupted; null: done.',
     rows_seen: 'Number of checked rows.',
     rows_changed: 'Number of rewritten rows.',
     started_at: 'Start of the cleaning.',

@@ -39,7 +39,7 @@ export interface StoredPolicy {
 
 export interface Cleaning {
   readonly policy: StoredPolicy;
-  /** The key of the last record that was loaded again; null: it is done. */
+  /** '': under way; null: it is done. */
   readonly position: string | null;
   readonly rowsSeen: number;
   readonly rowsChanged: number;

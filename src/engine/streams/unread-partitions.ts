@@ -19,9 +19,6 @@ export const unreadOf = (
     ? []
     : stored.filter(({ partition, live }) => live > 0 && !configured.includes(partition));
 
-const countUnread = (unread: readonly StoredPartition[]): number =>
-  unread.reduce((sum, { live }) => sum + live, 0);
-
 /** `…: 24 (100, last read 2026-03-01 12:30:05Z)`; null: every live row has a configured type. */
 export function describeUnread(unread: readonly StoredPartition[]): string | null {
   if (unread.length === 0) return null;
@@ -29,7 +26,8 @@ export function describeUnread(unread: readonly StoredPartition[]): string | nul
     const since = readAtMs === null ? 'not known when last read' : `last read ${formatTime(readAtMs)}`;
     return `${partition} (${formatCount(live)}, ${since})`;
   });
-  return `${formatNumber(countUnread(unread), 'live row')} of equipment types that are not configured, and so not read: ${types.join(', ')}`;
+  const rows = unread.reduce((sum, { live }) => sum + live, 0);
+  return `${formatNumber(rows, 'live row')} of equipment types that are not configured, and so not read: ${types.join(', ')}`;
 }
 
 /** The operator's choice. */
