@@ -1,6 +1,8 @@
 /** One run of follow-ups, and a walk as steps of it. */
 import { toLedger } from './creation-time.ts';
+import type { Received } from '../../shared/received.ts';
 import type { TimeSlice } from '../streams/state.ts';
+import { recordKey } from '../streams/wire.ts';
 import type { FollowupList } from './followup-list.ts';
 import type { ReadRequest } from './read-request.ts';
 import { timeOf } from './record-fields.ts';
@@ -14,6 +16,8 @@ export interface FollowupRun {
   /** Ranges that the service does not return. */
   failed: readonly FailedRange[];
   readonly notes: string[];
+  /** Texts of the records without a usable key: another walk of this run would count each of them again. */
+  readonly keyless: Set<string>;
 }
 
 interface WalkRead {
@@ -30,6 +34,11 @@ export async function* readWalk(
   toStep: (step: WalkRecords) => RecordsStep = (step) => records(step.records),
 ): Steps<WalkRead> {
   let newestMs = -Infinity;
+  const isNews = (record: Received): boolean => {
+    if (recordKey(record, run.list.keyField) !== null) return true;
+    const { size } = run.keyless;
+    return run.keyless.add(record.text).size > size;
+  };
   const steps = walk(run.list, range, start);
   let next = await steps.next();
   for (; next.done !== true; next = await steps.next()) {
@@ -40,7 +49,7 @@ export async function* readWalk(
     } else {
       for (const record of step.records)
         newestMs = Math.max(newestMs, timeOf(record, 'updated_on') ?? -Infinity);
-      yield toStep(step);
+      yield toStep({ ...step, records: step.records.filter(isNews) });
     }
   }
   const { first, note } = next.value;

@@ -150,7 +150,7 @@ export async function* readFollowups(read: ReadRequest): Steps<ReadOutcome> {
     ...service,
     signal: AbortSignal.any([service.signal, stop.signal]),
   });
-  const run: FollowupRun = { read, list, failed: [], notes: [] };
+  const run: FollowupRun = { read, list, failed: [], notes: [], keyless: new Set() };
   try {
     const { watermark } = state;
     if (kind === 'backfill' || (kind === 'sync' && watermark === null)) return yield* readPlanned(run);

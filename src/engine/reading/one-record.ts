@@ -11,7 +11,7 @@ import { readOptionalList } from './optional-list.ts';
 import { askForPerson } from './people.ts';
 import type { KnownRecord, ReadRequest } from './read-request.ts';
 import { recordName } from './record-fields.ts';
-import { NO_TYPES, toPartitionRequests } from './snapshot.ts';
+import { NO_TYPES, type PartitionRequest, toPartitionRequests } from './snapshot.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
 type OneRequest = Pick<ReadRequest, 'stream' | 'service' | 'settings'>;
@@ -19,11 +19,6 @@ type OneRequest = Pick<ReadRequest, 'stream' | 'service' | 'settings'>;
 export interface FoundRecord {
   readonly record: Received;
   readonly about: ReadContext;
-}
-
-interface Question {
-  readonly params: Params;
-  readonly about?: ReadContext;
 }
 
 /** First the type of its last response, then the others: the configured ones, else those that the service lists. */
@@ -44,21 +39,21 @@ async function typesFor(
  * list is read until the record appears. The training of a completion may be corrected, and the user id of a forgotten person is
  * not the service's.
  */
-async function questionsFor(read: OneRequest, known: KnownRecord): Promise<readonly Question[]> {
+async function questionsFor(read: OneRequest, known: KnownRecord): Promise<readonly PartitionRequest[]> {
   const { readMode } = read.stream;
   const stored = known.stored ?? {};
   const filterBy = (name: string): Params | null =>
     /^\d{1,15}$/.test(String(stored[name])) ? { [name]: Number(stored[name]) } : null;
   switch (readMode.kind) {
     case 'cached_list':
-      return [{ params: { ...TRAINING_PARAMS, m_user_ids: [known.key] } }];
+      return [{ params: { ...TRAINING_PARAMS, m_user_ids: [known.key] }, about: {} }];
     case 'incremental':
-      return [{ params: filterBy('response_id') ?? {} }];
+      return [{ params: filterBy('response_id') ?? {}, about: {} }];
     case 'newest_first': {
       const training = filterBy('training_id');
       const ofUser = { user_id: stored['m_user_id'] };
-      if (training === null) return [{ params: {} }];
-      return [{ ...training, ...ofUser }, training, ofUser].map((params) => ({ params }));
+      const filters = training === null ? [{}] : [{ ...training, ...ofUser }, training, ofUser];
+      return filters.map((params) => ({ params, about: {} }));
     }
     case 'snapshot':
       return toPartitionRequests(readMode.per === 'account' ? null : await typesFor(known, read));
@@ -83,7 +78,7 @@ export async function askForRecord(read: OneRequest, known: KnownRecord): Promis
   if (readMode.kind === 'people') return await findPerson(read, known);
   const optional = readMode.kind === 'incremental' ? { optional: { params: DISPLAY_ID } } : {};
 
-  async function find({ params, about = {} }: Question): Promise<FoundRecord | null> {
+  async function find({ params, about }: PartitionRequest): Promise<FoundRecord | null> {
     const asked = { ...askedOf(stream, params), ...optional };
     const pages = readList(service, asked);
     let next = await pages.next();

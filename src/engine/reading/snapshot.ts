@@ -49,8 +49,8 @@ async function* findTypes(read: ReadRequest): Steps<TypesToRead | null> {
   return { types, note: `the service ${why}, so the ${types.length} types stored last were read` };
 }
 
-/** The request for one partition of a snapshot. */
-interface PartitionRequest {
+/** The request for one partition of a snapshot, or for one record. */
+export interface PartitionRequest {
   readonly params: Params;
   readonly about: ReadContext;
 }
