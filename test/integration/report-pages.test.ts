@@ -14,7 +14,6 @@ beforeAll(async () => {
 });
 
 const OFF = { SYNC_CRON: 'off', RECONCILE_CRON: 'off' };
-const OFFICE = 'Houston – Pasadena shop';
 
 async function serve(env: Readonly<Record<string, string>> = { HTTP_REPORT: 'true' }) {
   let passedMs = 0;
@@ -72,23 +71,6 @@ test('a report is made at most once in five minutes', async () => {
   expect(await asOf()).toBe(first);
   pass(61_000);
   expect(await asOf()).not.toBe(first);
-});
-
-test('a report of an area links to downloads of the area, and an unknown area is not found', async () => {
-  const { get } = await serve();
-  const area = new URLSearchParams({ area: `field_office=${OFFICE}` }).toString();
-  const html = await (await get(`/report?${area}`)).text();
-  expect(html).toContain(`<h1>Office ${OFFICE}</h1>`);
-  expect(html).toContain(`<a href="report/people.csv?${area.replaceAll('&', '&amp;')}">`);
-  const people = async (query: string) =>
-    (await (await get(`/report/people.csv${query}`)).text()).split('\n').length;
-  expect(await people(`?${area}`)).toBeLessThan(await people(''));
-  const unknown = await get('/report?area=field_office=nowhere');
-  expect([unknown.status, ((await unknown.json()) as { error: string }).error]).toEqual([
-    404,
-    expect.stringContaining('there is no office nowhere; '),
-  ]);
-  expect((await get('/report?area=Houston')).status).toBe(400);
 });
 
 test('with several accounts a report is of one that the address names', async () => {

@@ -24,7 +24,10 @@ test(
     const tally = noTally();
     await fc.assert(
       fc.asyncProperty(history({ kills, longest: isSoak ? 40 : 20 }), async (one) => {
-        await play(one, tally, cli);
+        await play(one, tally, cli).catch((error: unknown) => {
+          if (isSoak) process.stdout.write(`soak: fails (${String(error)}), looking for a shorter history\n`);
+          throw error;
+        });
         if (isSoak && tally.histories % 10 === 0) process.stdout.write(`soak: ${JSON.stringify(tally)}\n`);
       }),
       {

@@ -47,7 +47,7 @@ export async function runsOf(worker: Queried, stream: string): Promise<RunRow[]>
     `select run_id::text, status, records_read::int, inserted::int, updated::int, unchanged::int, deleted::int,
        rejected::int, requests::int, error_code, request_id, note, watermark_before::text, watermark_after::text,
        finished_at is not null as is_finished
-     from safety_sync.runs where stream = '${stream}' order by run_id desc`,
+     from safety_sync.runs r where stream = '${stream}' order by r.run_id desc`,
   );
 }
 
