@@ -90,3 +90,17 @@ export function ignoreRejection<Result>(promise: Promise<Result>): Promise<Resul
   promise.catch(() => undefined);
   return promise;
 }
+
+/** A request that failed and is sent again. Times are ms since 1970, by this process's clock. */
+export interface Wait {
+  readonly method: string;
+  readonly code: string;
+  /** For example `connection refused`. */
+  readonly reason: string;
+  /** The attempt that failed, and the most of them. */
+  readonly attempt: number;
+  readonly attempts: number;
+  /** Since when the method's requests fail, and when the next attempt begins. */
+  readonly sinceMs: number;
+  readonly nextMs: number;
+}

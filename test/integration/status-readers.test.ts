@@ -10,6 +10,7 @@ import { startHookServer } from '../support/hook-server.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { openFreeStream } from '../support/open-stream.ts';
+import { connectForTest } from '../support/test-database.ts';
 import { createTestWorker } from '../support/worker.ts';
 import { inProof } from '../support/proof.ts';
 import { HARNESSES } from '../support/equipment-types.ts';
@@ -109,6 +110,23 @@ describe('a run whose worker died', () => {
     await expect
       .poll(() => worker.query(`select error_code from safety_sync.runs where owner = 'host pid 9'`), POLLING)
       .toEqual([{ error_code: 'worker_died' }]);
+  });
+});
+
+inProof(() => {
+  it('a run that waits for a table lock of another session names that session in the status', async () => {
+    await worker.runAll({ force: true });
+    const session = connectForTest(worker.databaseUrl, { applicationName: 'a BI tool', isSession: true });
+    await session.query('begin; lock table safety.resources in share mode');
+    const { store } = worker.sandbox;
+    store.resources.update([...store.resources.keys()][0] ?? '', { title: 'changed' });
+    const waiting = worker.run('resources', { force: true });
+    await expect
+      .poll(async () => (await runInProcess(['status'], statusEnv())).stdout, POLLING)
+      .toMatch(/\nRuns of documents are held up: role \w+ \(a BI tool, pid \d+\), which locks a table/);
+    await session.query('rollback');
+    expect((await waiting).outcome).toBe('succeeded');
+    await session.close();
   });
 });
 

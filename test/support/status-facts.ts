@@ -39,7 +39,9 @@ export const GONE = {
   sinceMs: NOON - 2 * MINUTE_MS,
 };
 
-interface Account extends Partial<Pick<StatusFacts['accounts'][number], 'refusals' | 'differences'>> {
+interface Account extends Partial<
+  Pick<StatusFacts['accounts'][number], 'refusals' | 'waits' | 'differences'>
+> {
   readonly id?: string;
   readonly streams?: Changes;
   readonly offReasons?: StatusFacts['accounts'][number]['account']['offReasons'];
@@ -76,10 +78,13 @@ export function statusOf({ accounts = [{}], read, away = null, ...change }: Fact
     alerts: { channels: [], failedReports: [] },
     ...change,
     warehouse: { accountsRead: read === null ? null : accountsRead, problem: away },
-    accounts: accounts.map(({ id = 'north', offReasons = {}, refusals = [], differences = [] }) => ({
-      account: { id, offReasons, config: { service: undefined } },
-      refusals,
-      differences,
-    })),
+    accounts: accounts.map(
+      ({ id = 'north', offReasons = {}, refusals = [], waits = [], differences = [] }) => ({
+        account: { id, offReasons, config: { service: undefined } },
+        refusals,
+        waits,
+        differences,
+      }),
+    ),
   });
 }

@@ -5,7 +5,7 @@ import { READ_ONLY_ADVICE } from '../../engine/database/database-error.ts';
 import { ENCODING, ENCODING_ADVICE, OLDEST_SERVER } from '../../warehouse/migrate.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { nameSome } from '../../shared/format.ts';
-import { type Check, failed, ok } from './finding.ts';
+import { type Check, failed, ok, skipped } from './finding.ts';
 
 interface Server {
   readonly version: string;
@@ -19,6 +19,9 @@ interface Server {
   readonly quoted_owner: string;
   readonly may_create: boolean;
   readonly may_use_temporary: boolean;
+  /** The versions of the database's collation, then and now; null: PostgreSQL does not know. */
+  readonly collation_before: string | null;
+  readonly collation_now: string | null;
 }
 
 const SERVER = `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
@@ -26,7 +29,9 @@ const SERVER = `select current_setting('server_version') as version, current_set
   current_database() as database, current_user as owner,
   quote_ident(current_database()) as quoted_database, quote_ident(current_user) as quoted_owner,
   has_database_privilege(current_database(), 'create') as may_create,
-  has_database_privilege(current_database(), 'temporary') as may_use_temporary`;
+  has_database_privilege(current_database(), 'temporary') as may_use_temporary,
+  (select to_jsonb(d) ->> 'datcollversion' from pg_database d where d.datname = current_database()) as collation_before,
+  (select pg_collation_actual_version(c.oid) from pg_collation c where c.collname = 'default') as collation_now`;
 
 export async function checkDatabase(connection: Connection): Promise<Check[]> {
   const [server] = (await connection.query<Server>(SERVER)) as [Server];
@@ -38,7 +43,8 @@ export async function checkDatabase(connection: Connection): Promise<Check[]> {
   const { known, pending } = await readMigrationStatus(connection);
   if (pending === known && server.encoding !== ENCODING)
     return [failed('database', `${found}: its encoding is ${server.encoding}`, ENCODING_ADVICE)];
-  if (pending === 0) return [reachable, ok('migrations', `all ${known} applied`), rights];
+  if (pending === 0)
+    return [reachable, ...checkCollation(server), ok('migrations', `all ${known} applied`), rights];
   const missing = `${pending} of ${known} are missing`;
   return [
     reachable,
@@ -49,6 +55,19 @@ export async function checkDatabase(connection: Connection): Promise<Check[]> {
           missing,
           'This user may not create schemas here: run safety-sync migrate as the owner of the database.',
         ),
+  ];
+}
+
+/** Keys of the warehouse do not depend on it, those of other tables of the database may. */
+function checkCollation({ collation_before: before, collation_now: now, quoted_database }: Server): Check[] {
+  if (before === null || now === null || before === now) return [];
+  const finding = `the database was made with version ${before} of its collation, and the system has ${now}`;
+  return [
+    skipped(
+      'collation',
+      finding,
+      `Ids and keys of the warehouse do not depend on it; names may sort otherwise. Indexes of other tables on text may be wrong: reindex database ${quoted_database}; alter database ${quoted_database} refresh collation version;`,
+    ),
   ];
 }
 

@@ -2,7 +2,8 @@
 import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
 import pRetry from 'p-retry';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { backoff } from '../../shared/backoff.ts';
+import { SafetySyncError, type Wait } from '../../shared/errors.ts';
 import { SERVICE_ERRORS } from '../../shared/service-errors.ts';
 import { sleep } from '../../shared/time.ts';
 import { withSpan } from '../../shared/with-span.ts';
@@ -17,10 +18,26 @@ export interface ApiClient {
   page(request: ApiRequest): Promise<ListPage>;
   /** The property that holds the object. */
   fetchObject(request: ObjectRequest): Promise<unknown>;
+  /** What the requests wait for: the newest failed attempt of each method, until a request of it succeeds. */
+  readonly waits: readonly Wait[];
   /** The service refused the token, and its file has another one. */
   readonly hasNewToken: boolean;
   /** Ends all requests at once; they are rejected as `interrupted`. */
   close(): Promise<void>;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  ENOTFOUND: 'host not found',
+  EAI_AGAIN: 'host not found',
+  EHOSTUNREACH: 'host unreachable',
+  request_timeout: 'no response in time',
+};
+
+function reasonOf({ code, cause }: SafetySyncError): string {
+  const system = (cause as { readonly code?: unknown } | undefined)?.code;
+  return REASONS[typeof system === 'string' ? system : code] ?? REASONS[code] ?? code;
 }
 
 /** The service itself sent the error. */
@@ -39,6 +56,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const token = createToken(options);
   const http = createHttp(options, token.redact);
   const closing = new AbortController();
+  const waits = new Map<string, Wait>();
 
   /** Sends one HTTP request, in a span without the parameters, because they may be personal data. */
   async function send(
@@ -58,6 +76,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         const page = await http.send(request, sentToken, signal);
         const { records, requestId } = page;
         report(records.length, requestId);
+        waits.delete(method);
         span.setAttributes({
           'safety_sync.status': 'ok',
           'safety_sync.request_id': requestId,
@@ -105,19 +124,23 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     try {
       return await pRetry(attempt, {
         retries: mostRetries,
-        // Drawn between the half and all of the delay.
-        minTimeout: retryMinDelayMs / 2,
-        maxTimeout: retryMaxDelayMs,
-        factor: 2,
-        randomize: true,
+        // The delay is `shouldRetry`'s own, because the status shows its end.
+        minTimeout: 0,
         signal,
         shouldRetry: async ({ error, attemptNumber }) => {
           if (!(error instanceof SafetySyncError) || error.recovery !== 'retry') return false;
-          if (isRequestSpecific(error) && attemptNumber > own) return false;
-          options.onRetry?.({ method, attempt: attemptNumber, error });
+          const most = isRequestSpecific(error) ? own : mostRetries;
+          if (attemptNumber > most) return false;
+          const fullMs = backoff(attemptNumber, { firstMs: retryMinDelayMs, mostMs: retryMaxDelayMs });
           // After a refusal the budget waits as long as the service asks.
-          if (error.code !== 'rate_limit_exceeded')
-            await sleep(Math.min(retryMaxDelayMs, error.retryAfterMs ?? 0), signal);
+          const askedMs = error.code === 'rate_limit_exceeded' ? 0 : (error.retryAfterMs ?? 0);
+          const delayMs = Math.min(retryMaxDelayMs, Math.max((fullMs / 2) * (1 + Math.random()), askedMs));
+          const sinceMs = waits.get(method)?.sinceMs ?? clock.now();
+          const attempts = { attempt: attemptNumber, attempts: most + 1 };
+          const times = { sinceMs, nextMs: clock.now() + delayMs };
+          waits.set(method, { method, code: error.code, reason: reasonOf(error), ...attempts, ...times });
+          options.onRetry?.({ method, attempt: attemptNumber, error });
+          await sleep(delayMs, signal);
           return true;
         },
       });
@@ -153,6 +176,9 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 
   return {
     page,
+    get waits() {
+      return [...waits.values()];
+    },
     fetchObject: async (request) => (await page(request)).envelope[request.objectKey],
     get hasNewToken() {
       return token.isReplaced;

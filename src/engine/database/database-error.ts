@@ -42,7 +42,7 @@ const isConnectionRefused = (error: unknown): boolean =>
 
 const REFUSED: Readonly<Record<string, string>> = {
   '28P01':
-    'Correct user and password in DATABASE_URL; @ / : # ? % in them are written %40 %2F %3A %23 %3F %25.',
+    'Correct user and password in DATABASE_URL; @ / : # ? % in them are written %40 %2F %3A %23 %3F %25. A password with characters such as ﬁ, ½ or a soft hyphen is kept in another form (SASLprep): use one without them.',
   '28000':
     'PostgreSQL does not let this user log in from here: see alter role … login, and pg_hba.conf; where it wants TLS, add ?sslmode=require to DATABASE_URL.',
   '3D000': 'Create it with createdb, or correct DATABASE_URL.',

@@ -4,6 +4,7 @@ import type { AlertChannel } from '../../engine/control-tables/control-tables.ts
 import { streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
+import type { Wait } from '../../shared/errors.ts';
 import type { AccountsRead, StreamFacts } from './read-accounts.ts';
 
 export interface StreamStatus extends StreamFacts {
@@ -11,16 +12,24 @@ export interface StreamStatus extends StreamFacts {
   /** Why the stream has no schedule. */
   readonly offReason: OffReason | null;
   readonly freshness: 'fresh' | 'stale' | 'never';
+  /** The failed request that the run under way repeats; null: none, or unknown to this process. */
+  readonly wait: Wait | null;
 }
 
 /** Time after its last success, in ms, from which a stream is stale. */
 export const budgetOf = (stream: StreamName, budgetMinutes: number): number =>
   streamNamed(stream).staleAfterMs ?? budgetMinutes * MINUTE_MS;
 
+interface Judging {
+  readonly nowMs: number;
+  readonly freshnessBudgetMinutes: number;
+  readonly waits: readonly Wait[];
+}
+
 export function toStreamStatus(
   facts: StreamFacts,
   offReasons: OffReasons,
-  { nowMs, freshnessBudgetMinutes }: { readonly nowMs: number; readonly freshnessBudgetMinutes: number },
+  { nowMs, freshnessBudgetMinutes, waits }: Judging,
 ): StreamStatus {
   const { stream, lastSuccessMs, currentUntilMs } = facts;
   const offReason = offReasonOf(offReasons, facts);
@@ -28,7 +37,10 @@ export function toStreamStatus(
   const ageMs = nowMs - Math.max(lastSuccessMs ?? 0, currentUntilMs ?? 0);
   const isStale = ageMs > budgetOf(stream, freshnessBudgetMinutes);
   const freshness = lastSuccessMs === null ? 'never' : isStale ? 'stale' : 'fresh';
-  return { ...facts, isScheduled: offReason === null, offReason, freshness };
+  const { method, optionalMethods = [] } = streamNamed(stream);
+  const waiting = waits.find((one) => [method, ...optionalMethods].includes(one.method));
+  const wait = (facts.isRunning ? waiting : undefined) ?? null;
+  return { ...facts, isScheduled: offReason === null, offReason, freshness, wait };
 }
 
 export type WorkerState = 'starting' | 'running' | 'stopping';

@@ -74,7 +74,7 @@ export const ALERT_WORDS: Readonly<Record<AlertEvent, AlertWords>> = {
         : `the service does not let this token read ${streamNames(subjects)}`,
   },
   service_away: {
-    when: 'the last run of a stream failed because the service does not respond, and none has succeeded since',
+    when: 'requests fail for a minute, or the last run of a stream failed, because the service does not respond, and none has succeeded since',
     is: () => 'the service cannot be used',
   },
   stale: {
@@ -116,6 +116,7 @@ export const ALERT_WORDS: Readonly<Record<AlertEvent, AlertWords>> = {
 const WORDS: Readonly<Record<ProblemKind, Words>> = {
   ...ALERT_WORDS,
   never_synced: { is: streams('has never been synced', 'have never been synced') },
+  held_up: { is: (subjects) => `runs of ${streamNames(subjects)} are held up` },
   differs: { is: () => 'stored data differs from the settings' },
   request_limit: { is: () => 'the service accepts no requests for a while, because its limit was reached' },
   no_worker: {

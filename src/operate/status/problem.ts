@@ -6,6 +6,7 @@ import type { TokenSource } from '../../shared/errors.ts';
 export type ProblemKind =
   | AlertEvent
   | 'never_synced'
+  | 'held_up'
   | 'differs'
   | 'request_limit'
   | 'no_worker'

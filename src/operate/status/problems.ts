@@ -7,7 +7,7 @@ import { streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { ERROR_KINDS, type ErrorCode, type TokenSource } from '../../shared/errors.ts';
 import { formatAge, formatDuration, formatNumber, formatTime, roughly } from '../../shared/format.ts';
-import { SECOND_MS } from '../../shared/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import {
   type AlertsStatus,
   budgetOf,
@@ -108,18 +108,26 @@ function causesOf({ accountId, streams, refusals, nowMs, tokenSource }: AccountF
     if (isRefusal(code) && (isOfStream || newest <= (sinceMs ?? 0)))
       causes.push(refused(isOfStream ? stream : '', { code, sinceMs }));
   }
-  // The service is away if nothing has succeeded since.
-  const away = used.filter(
-    ({ failingWith, failingSinceMs }) => AWAY.includes(failingWith) && (failingSinceMs ?? 0) > newest,
-  );
+  // The service is away if nothing has succeeded since: by the last runs, or by requests that fail for a minute.
+  const away = used.flatMap(({ stream, wait, failingWith: code, failingSinceMs, failedMessage }) => {
+    if (
+      wait !== null &&
+      AWAY.includes(wait.code) &&
+      nowMs - wait.sinceMs >= MINUTE_MS &&
+      wait.sinceMs > newest
+    )
+      return [{ stream, code: wait.code, sinceMs: wait.sinceMs, quote: wait.reason }];
+    if (!AWAY.includes(code) || (failingSinceMs ?? 0) <= newest) return [];
+    return [{ stream, code, sinceMs: failingSinceMs ?? nowMs, quote: failedMessage }];
+  });
   const failing = used.filter(({ failingWith }) => failingWith !== null).map(({ stream }) => stream);
   const [first] = away;
   if (first !== undefined) {
-    const sinceMs = Math.min(...away.map(({ failingSinceMs }) => failingSinceMs ?? nowMs));
+    const sinceMs = Math.min(...away.map((one) => one.sinceMs));
     causes.push({
       problem: problem({
         ...{ kind: 'service_away', level: 'warning', accountId, isFailure: true, sinceMs },
-        ...{ code: first.failingWith, quote: first.failedMessage, tokenSource },
+        ...{ code: first.code, quote: first.quote, tokenSource },
         note: `It has been so for ${span(nowMs - sinceMs)}.`,
       }),
       // A stream that failed for another reason has a problem of its own.
@@ -161,6 +169,8 @@ function streamProblems(one: StreamStatus, state: AccountFacts, isStopped: boole
       });
   }
   if (!isUsed(one)) return found;
+  if (one.heldUpBy !== null)
+    add({ kind: 'held_up', level: 'warning', isFailure: true, detail: one.heldUpBy });
   const kindOf = (code: string) => (code === 'delete_guard' ? 'delete_guard' : 'stream_failing');
   if (failingWith !== null && !isStopped) {
     // The service responds with the same list until then, so only a forced sync tries again before.

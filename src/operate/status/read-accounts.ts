@@ -30,6 +30,8 @@ export interface StreamFacts {
   readonly newFields: readonly string[];
   /** The service has at least one of the stream's optional methods, or was not asked for them. */
   readonly isOffered: boolean;
+  /** The session that locks a table for which the run waits, in words. */
+  readonly heldUpBy: string | null;
 }
 
 export interface AccountsRead {
@@ -54,7 +56,7 @@ const streamKey = (one: { readonly account_id: string; readonly stream: StreamNa
 
 /** A row of `safety_sync.status`. An account whose first request was refused has one without a stream. */
 interface StatusRow
-  extends Record<string, unknown>, Omit<StreamFacts, 'isRunning' | 'newFields' | 'isOffered'> {
+  extends Record<string, unknown>, Omit<StreamFacts, 'isRunning' | 'newFields' | 'isOffered' | 'heldUpBy'> {
   readonly account_id: string;
   readonly openRunId: number | null;
   readonly newFields: string;
@@ -72,8 +74,23 @@ export const UNKNOWN_STREAMS: readonly StreamFacts[] = STREAMS.map(({ name: stre
     failingSinceMs: null,
     failedReconcile: null,
   },
-  ...{ repaired: 0, openIssues: 0, newFields: [], isOffered: true },
+  ...{ repaired: 0, openIssues: 0, newFields: [], isOffered: true, heldUpBy: null },
 }));
+
+/** Sessions that are no runs and hold a lock that runs wait for, for example an index build or a forgotten transaction. */
+async function readHolders(
+  db: Connection['db'],
+  accountIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await db.execute<{ account_id: string; stream: StreamName; holder: string }>(sql`
+    select r.account_id, r.stream, format('role %s (%s, pid %s), which locks a table (to end that session: select pg_terminate_backend(%s))',
+      coalesce(a.usename, 'unknown'), a.application_name, a.pid, a.pid) as holder
+    from safety_sync.runs r cross join unnest(pg_blocking_pids(r.backend_pid)) as b (pid) join pg_stat_activity a on a.pid = b.pid
+      join pg_stat_activity w on w.pid = r.backend_pid and w.query_start < statement_timestamp() - interval '10 seconds'
+    where r.status = 'running' and r.account_id = any (${toArrayLiteral(accountIds)}::text[])
+      and not exists (select from safety_sync.runs o where o.status = 'running' and o.backend_pid = a.pid)`);
+  return new Map(rows.map((row) => [streamKey(row), row.holder]));
+}
 
 const toTexts = (json: string): readonly string[] => JSON.parse(json) as string[];
 
@@ -104,11 +121,14 @@ export async function readAccounts(
     db,
     rows.filter(({ openRunId }) => openRunId !== null),
   );
+  const isAtWork = rows.some(({ openRunId }) => openRunId !== null);
+  const holders = isAtWork ? await readHolders(db, accountIds) : new Map<string, string>();
   const byKey = new Map(rows.map((row) => [streamKey(row), row]));
   const byAccount = new Map(rows.map((row) => [row.account_id, row]));
   const factsOf = (account_id: string): StreamFacts[] =>
     UNKNOWN_STREAMS.map((unknown, at) => {
-      const row = byKey.get(streamKey({ account_id, stream: unknown.stream }));
+      const key = streamKey({ account_id, stream: unknown.stream });
+      const row = byKey.get(key);
       if (row === undefined) return unknown;
       const { lastSuccessMs, watermarkMs, calculatedMs, currentUntilMs, failingWith, failedMessage } = row;
       const { failingSinceMs, failedReconcile, repaired, openIssues } = row;
@@ -119,6 +139,7 @@ export async function readAccounts(
         ...{ failingSinceMs, failedReconcile, repaired, openIssues },
         isRunning: row.openRunId !== null && !dead.has(row.openRunId),
         newFields: toTexts(row.newFields),
+        heldUpBy: holders.get(key) ?? null,
         isOffered: STREAMS[at]?.optionalMethods?.every((one) => lacking.includes(one)) !== true,
       };
     });

@@ -3,6 +3,7 @@
  * state of this process. Times are ms since 1970 by the database's clock; null: never, or unknown. Pure.
  */
 import { type AccountConfig, type OffReasons, tokenSourceOf } from '../../config/account-config.ts';
+import type { Wait } from '../../shared/errors.ts';
 import { capital } from '../../shared/format.ts';
 import { VERSION } from '../../version.ts';
 import {
@@ -28,7 +29,9 @@ interface DescribedAccount {
 }
 
 type Judged = Pick<AccountFacts, 'nowMs' | 'freshnessBudgetMinutes'> &
-  Partial<Pick<AccountFacts, 'refusals' | 'failedReport' | 'differences' | 'isDatabaseAway'>>;
+  Partial<Pick<AccountFacts, 'refusals' | 'failedReport' | 'differences' | 'isDatabaseAway'>> & {
+    readonly waits?: readonly Wait[];
+  };
 
 /** The streams of an account and its problems. `read` null: not read yet. */
 export function judgeAccount(
@@ -38,7 +41,7 @@ export function judgeAccount(
 ) {
   const isRead = read?.accounts.has(accountId) === true;
   const facts = read?.accounts.get(accountId) ?? UNKNOWN_STREAMS;
-  const streams = facts.map((one) => toStreamStatus(one, offReasons, judged));
+  const streams = facts.map((one) => toStreamStatus(one, offReasons, { waits: [], ...judged }));
   const blockedUntilMs = read?.blocked.get(accountId) ?? null;
   const problems = accountProblems({
     ...{ refusals: [], failedReport: null, differences: [], isDatabaseAway: false, ...judged },
@@ -61,6 +64,7 @@ export interface StatusFacts {
   readonly accounts: readonly {
     readonly account: DescribedAccount;
     readonly refusals: readonly Refusal[];
+    readonly waits?: readonly Wait[];
     readonly differences?: readonly string[];
   }[];
 }
@@ -106,10 +110,10 @@ export function buildStatus(facts: StatusFacts) {
   const nowMs = facts.nowMs + (read === null ? 0 : read.databaseNowMs - read.readAtMs);
   const isDatabaseAway = problem !== null;
   const ofProcess = processProblems(facts);
-  const accounts = runners.map(({ account, refusals, differences = [] }) => {
+  const accounts = runners.map(({ account, refusals, waits = [], differences = [] }) => {
     const failedReport = alerts.failedReports.find(({ accountId }) => accountId === account.id)?.code ?? null;
     const judged = judgeAccount(account, read, {
-      ...{ nowMs, freshnessBudgetMinutes, refusals, differences, failedReport, isDatabaseAway },
+      ...{ nowMs, freshnessBudgetMinutes, refusals, waits, differences, failedReport, isDatabaseAway },
     });
     // The judgement of a single account includes that of the process.
     const problems = [...(runners.length === 1 ? ofProcess : []), ...judged.problems];

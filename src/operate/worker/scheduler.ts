@@ -2,7 +2,7 @@
 import cron, { type ScheduledTask } from 'node-cron';
 import pLimit from 'p-limit';
 import type { ScheduleConfig } from '../../config/account-config.ts';
-import { type Clock, sleep } from '../../shared/time.ts';
+import { type Clock, SECOND_MS, sleep } from '../../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { NextSync } from './account-health.ts';
@@ -32,6 +32,9 @@ interface SchedulerOptions {
   /** Called when a tick finds its job unfinished. */
   readonly onSkippedTick: (target: JobTarget) => void;
 }
+
+/** Several accounts begin at different moments of a tick. */
+const SPREAD_MS = 30 * SECOND_MS;
 
 const jobKey = ({ accountId, kind, stream }: JobTarget): string => JSON.stringify([accountId, kind, stream]);
 
@@ -80,21 +83,23 @@ export function createScheduler({ accounts, slots, clock, run, onSkippedTick }: 
     start(): void {
       // However late a tick is, for example after a sleep of the machine, the newest one runs.
       const late = { missedExecutionTolerance: Infinity, suppressMissedWarning: true };
-      schedules = accounts.flatMap(({ id: accountId, config: { schedule } }) =>
-        STREAM_NAMES.flatMap((stream) =>
+      schedules = accounts.flatMap(({ id: accountId, config: { schedule } }) => {
+        const delayMs = accounts.length === 1 ? 0 : Math.random() * SPREAD_MS;
+        return STREAM_NAMES.flatMap((stream) =>
           (['sync', 'reconcile'] as const).flatMap((kind) => {
             const expression = kind === 'sync' ? schedule.streams[stream] : schedule.reconcile;
             if (expression == null) return [];
             const target = { accountId, stream, kind };
-            const onTick = (): void => {
+            const begin = (): void => {
               if (!trigger(target)) onSkippedTick(target);
             };
+            const onTick = (): void => (delayMs === 0 ? begin() : void sleep(delayMs, signal).then(begin));
             return [
               { task: cron.schedule(expression, onTick, { timezone: schedule.timezone, ...late }), target },
             ];
           }),
-        ),
-      );
+        );
+      });
     },
     /** Unfinished jobs. */
     get open(): readonly JobTarget[] {

@@ -51,6 +51,7 @@ export function createWorkerStatus({
           .map(({ account, health }) => ({
             account,
             refusals: health.refusals,
+            waits: account.api.waits,
             differences: detail?.differences ?? [],
           })),
       }),

@@ -94,11 +94,12 @@ function beginSheet(columns: readonly Column[]): string {
     ({ title }, at) =>
       `<c r="${letterOf(at)}1" s="${BOLD}" t="inlineStr"><is><t>${toXml(title)}</t></is></c>`,
   );
-  return `${HEAD}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>${widths.join('')}</cols><sheetData><row r="1">${names.join('')}</row>`;
+  return `${HEAD}<worksheet xmlns="${MAIN}"><sheetPr><pageSetUpPr fitToPage="1"/></sheetPr><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>${widths.join('')}</cols><sheetData><row r="1">${names.join('')}</row>`;
 }
 
+/** On paper: landscape, as wide as a page, and as many pages long as it needs. */
 const endSheet = (columns: readonly Column[], rows: number): string =>
-  `</sheetData><autoFilter ref="A1:${letterOf(columns.length - 1)}${rows}"/></worksheet>`;
+  `</sheetData><autoFilter ref="A1:${letterOf(columns.length - 1)}${rows}"/><pageSetup orientation="landscape" fitToWidth="1" fitToHeight="0"/></worksheet>`;
 
 const relation = (id: number, type: string, target: string): string =>
   `<Relationship Id="rId${id}" Type="${OFFICE}/${type}" Target="${target}"/>`;
@@ -107,16 +108,20 @@ const relations = (...all: readonly string[]): string =>
 const override = (part: string, type: string): string =>
   `<Override PartName="/xl/${part}" ContentType="${TYPE}.${type}+xml"/>`;
 
-/** The files that name the sheets, by path. */
+/** The files that name the sheets, by path. The header row is repeated on each printed page. */
 function framesOf(sheets: readonly string[]): Readonly<Record<string, string>> {
   const ofEach = (toXmlOf: (name: string, at: number) => string): string => sheets.map(toXmlOf).join('');
   const named = ofEach(
     (name, at) => `<sheet name="${toXml(name)}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`,
   );
+  const titles = ofEach(
+    (name, at) =>
+      `<definedName name="_xlnm.Print_Titles" localSheetId="${at}">'${toXml(name)}'!$1:$1</definedName>`,
+  );
   const targets = ofEach((_, at) => relation(at + 1, 'worksheet', `worksheets/sheet${at + 1}.xml`));
   const parts = ofEach((_, at) => override(`worksheets/sheet${at + 1}.xml`, 'worksheet'));
   return {
-    'xl/workbook.xml': `${HEAD}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>${named}</sheets></workbook>`,
+    'xl/workbook.xml': `${HEAD}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>${named}</sheets><definedNames>${titles}</definedNames></workbook>`,
     'xl/_rels/workbook.xml.rels': relations(targets, relation(sheets.length + 1, 'styles', 'styles.xml')),
     'xl/styles.xml': STYLES,
     '_rels/.rels': relations(relation(1, 'officeDocument', 'xl/workbook.xml')),

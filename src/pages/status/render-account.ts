@@ -34,6 +34,7 @@ const BADGES: Readonly<Partial<Record<ProblemKind, string>>> = {
   service_away: 'service away',
   stale: 'stale',
   never_synced: 'never synced',
+  held_up: 'held up',
   stream_failing: 'last run failed',
   delete_guard: 'delete guard',
 };
@@ -56,9 +57,16 @@ function activityOf(stream: StreamStatus, { recentRuns }: AccountDetail, nowMs: 
   const run = recentRuns.find((one) => one.stream === stream.stream && one.status === 'running');
   if (run === undefined) return null;
   const took = formatDuration(Math.max(0, nowMs - toMs(run.started_at)));
-  return html`<span class="t-busy"
-    >${run.kind} for ${took}: ${formatNumber(run.records_read, 'record')}</span
-  >`;
+  const { wait } = stream;
+  const nextMs = wait === null ? 0 : Math.max(0, wait.nextMs - nowMs);
+  return html`<span class="t-busy">${run.kind} for ${took}: ${formatNumber(run.records_read, 'record')}</span>
+    ${
+      wait !== null &&
+      html`<span class="t-warning"
+        >Waiting: ${wait.reason}, attempt ${wait.attempt} of ${wait.attempts}, next in
+        ${formatDuration(nextMs)}.</span
+      >`
+    }`;
 }
 
 function streamTable(streams: readonly StreamStatus[], detail: AccountDetail | null, status: Status): Html {

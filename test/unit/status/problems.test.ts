@@ -7,7 +7,7 @@ import { buildRoutes, healthPage, readyPage } from '../../../src/operate/worker/
 import { longestPauseMs } from '../../../src/operate/worker/what-is-wrong.ts';
 import { badgeOf } from '../../../src/pages/status/render-account.ts';
 import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
 import { detailOf, GONE, iso, runRow, statusOf } from '../../support/status-facts.ts';
 import { NOON } from '../../support/test-clock.ts';
 
@@ -24,6 +24,10 @@ const refusal = {
   sinceMs: NOON - 10 * MINUTE_MS,
   nextTryMs: NOON + 5 * MINUTE_MS,
 };
+const wait = (sinceMs: number) => ({
+  ...{ method: 'followups.list', code: 'network_error', reason: 'connection refused', sinceMs },
+  ...{ attempt: 7, attempts: 9, nextMs: NOON + 13 * SECOND_MS },
+});
 const never = { lastSuccessMs: null };
 const NEVER = Object.fromEntries(STREAM_NAMES.map((name) => [name, never]));
 
@@ -156,10 +160,32 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       ],
     },
   ],
-  'a reconcile that failed': [
+  'requests that fail for less than a minute': [
+    one({ streams: { followups: { isRunning: true } }, waits: [wait(NOON - 59 * SECOND_MS)] }),
+    { level: 'good', sentence: 'Everything is fresh.' },
+  ],
+  'requests that fail for a minute': [
+    one({
+      streams: Object.fromEntries(
+        STREAM_NAMES.map((name) => [name, { ...ago(5 * MINUTE_MS), isRunning: name === 'followups' }]),
+      ),
+      waits: [wait(NOON - 61 * SECOND_MS)],
+    }),
+    {
+      level: 'warning',
+      sentence: 'Everything is fresh, but the service cannot be used.',
+      listed: [
+        expect.stringMatching(
+          /^The service cannot be used \(network_error: connection refused\)\..* It has been so for 1 min\.$/,
+        ) as string,
+      ],
+    },
+  ],
+  'a reconcile that failed, and a run that waits for a lock': [
     one({
       streams: {
         resources: { failedReconcile: 'read_incomplete' },
+        users: { heldUpBy: 'role bi (pid 1)' },
       },
     }),
     {
@@ -169,6 +195,7 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
         expect.stringMatching(
           /^The reconcile of documents fails \(read_incomplete\).* Syncs do not do its/,
         ) as string,
+        'Runs of names of people are held up: role bi (pid 1).',
       ],
     },
   ],
