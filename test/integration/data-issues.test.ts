@@ -185,3 +185,64 @@ describe('the retry of stored records', () => {
     await expectWarehouseEqualsSource(worker, { tables: ['equipment', 'equipment_asked_types'] });
   });
 });
+
+test('a record that an index of somebody else cannot hold costs itself, new or changed, and comes by itself when the index is gone', async () => {
+  // The next request for changes does not show them again.
+  Object.assign(worker.settings, { followupsOverlapMs: 0 });
+  const { followups } = worker.sandbox.store;
+  const [known = ''] = followups.keys();
+  await sync('followups');
+  worker.time.now += MINUTE_MS;
+  await worker.query('create index of_bi on safety.followup_messages (note)');
+  const long = Array.from({ length: 4000 }, (_, at) => ((at * 7919 + at ** 3) % 1_679_616).toString(36)).join(
+    '',
+  );
+  const messages = [{ id: 'm', date: worker.serviceNow(), m_user_id: '1', note: long }];
+  followups.put({ ...SPECIMENS.followups.build('new'), updated_on: worker.serviceNow(), messages });
+  followups.put({ ...SPECIMENS.followups.build('other'), updated_on: worker.serviceNow() });
+  followups.update(known, { messages, updated_on: worker.serviceNow() });
+  await sync('followups');
+  const rejected = () =>
+    worker.query(`select distinct left(problem, 38) as problem, count(*)::int as records from safety_sync.data_issues
+      where kind = 'record_rejected' and resolved_at is null group by 1`);
+  expect(await rejected()).toEqual([{ problem: 'PostgreSQL cannot store it: index row ', records: 2 }]);
+  const stored = () =>
+    worker.query(`select id from safety.followups f where id in ('new', 'other') or exists (
+      select from safety.followup_messages m where m.followup_id = f.id and m.id = 'm') order by id`);
+  expect(await stored()).toEqual([{ id: 'other' }]);
+  worker.time.now += MINUTE_MS;
+  // The issues of other records stay, also where every record is compared.
+  followups.update('other', { due: 20_260_230, updated_on: worker.serviceNow() });
+  await sync('followups');
+  expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+  expect(await rejected()).toEqual([{ problem: 'PostgreSQL cannot store it: index row ', records: 2 }]);
+  expect((await openIssues('followups')).map(({ field }) => field).toSorted()).toEqual(['due', null, null]);
+  worker.time.now += MINUTE_MS;
+  await worker.query('drop index safety.of_bi');
+  await sync('followups');
+  expect(await stored()).toEqual(
+    [{ id: known }, { id: 'new' }, { id: 'other' }].toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+  );
+  expect(await rejected()).toEqual([]);
+  await expectWarehouseEqualsSource(worker, { tables: ['followups', 'followup_messages'] });
+});
+
+test('a constraint of somebody else costs the records that break it, and a complete read deletes none of them', async () => {
+  const { resources } = worker.sandbox.store;
+  const [known = ''] = resources.keys();
+  await sync('resources');
+  await worker.query(`alter table safety.resources add constraint of_bi check (title <> 'bad')`);
+  await worker.query(`create unique index of_bi on safety.resources (title) where title = 'same'`);
+  for (const id of ['one', 'two']) resources.put({ ...SPECIMENS.resources.build(id), title: 'same' });
+  resources.update(known, { title: 'bad' });
+  for (const inserted of [1, 0])
+    expect((await sync('resources')).counts).toMatchObject({ inserted, updated: 0, deleted: 0, rejected: 2 });
+  expect((await openIssues('resources')).map(({ record_id }) => record_id)).toEqual(
+    [known, 'two'].toSorted(),
+  );
+  await worker.query('alter table safety.resources drop constraint of_bi');
+  await worker.query('drop index safety.of_bi');
+  expect((await sync('resources')).counts).toMatchObject({ inserted: 1, updated: 1, rejected: 0 });
+  expect(await openIssues('resources')).toEqual([]);
+  await expectWarehouseEqualsSource(worker, { tables: ['resources'] });
+});

@@ -206,12 +206,16 @@ describe('days of random pasts', () => {
     ).toEqual([{ timezone: 'UTC', history_from: dayAgo(5), counted_to: dayAgo(0) }]);
   });
 
-  test('a day before the first sync counts for the assignee, and for nobody if the follow-up was handed on before it', async () => {
+  test('a day before the first sync counts for the one who had the follow-up then, and for nobody before the first that handed it on', async () => {
     const ago = (days: number) => NOW_MS - days * DAY_MS;
     await store([
       ...storePast('held', {
         ...one('moved', ago(9), { ...OPEN, assignee: 'p3', from: ago(2) }),
-        messages: [{ sent: ago(4), user: 'p2', reassignee: 'p3' }],
+        messages: [
+          { sent: ago(8), user: 'p1', reassignee: null },
+          { sent: ago(7), user: 'p1', reassignee: 'p2' },
+          { sent: ago(4), user: 'p2', reassignee: 'p3' },
+        ],
       }),
       ...storePast('held', one('kept', ago(6), { ...OPEN, assignee: 'p4', from: ago(2) })),
     ]);
@@ -220,7 +224,7 @@ describe('days of random pasts', () => {
       `select concat_ws(' ', coalesce(assignee_id, 'nobody'), max(days_ago), min(days_ago)) as one from safety.followup_daily_by_assignee
        where account_id = 'held' and followups = 1 group by assignee_id order by 1`,
     );
-    expect(found.map((row) => row.one)).toEqual(['nobody 9 3', 'p3 2 0', 'p4 6 0']);
+    expect(found.map((row) => row.one)).toEqual(['nobody 9 8', 'p2 7 5', 'p3 4 0', 'p4 6 0']);
   });
 
   test('the days keep their counts when retention removes rows, and after a later complete count', async () => {

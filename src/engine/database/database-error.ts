@@ -17,7 +17,7 @@ export function databaseCode(error: unknown): string | undefined {
 }
 
 /** The innermost message: that of PostgreSQL itself, without the statement that drizzle adds. */
-const databaseMessage = (error: unknown): string =>
+export const databaseMessage = (error: unknown): string =>
   causesOf(error).findLast(({ message }) => message !== '')?.message ?? String(error);
 
 export const READ_ONLY_ADVICE =
@@ -63,6 +63,10 @@ const ABORTED = '25P02';
 export function isCancelled(error: unknown): boolean {
   return ['57014', ABORTED].includes(databaseCode(error) ?? '');
 }
+
+/** A value that PostgreSQL cannot store, as opposed to a wrong statement or server. */
+export const isDataError = (error: unknown): boolean =>
+  /^(22|23|54)[0-9A-Z]{3}$/.test(databaseCode(error) ?? '');
 
 const ADVICE: Readonly<Record<string, string>> = {
   '57014':

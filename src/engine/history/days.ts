@@ -88,8 +88,8 @@ function spansOf(entity: string, inService: string): ToSpans {
 
 /**
  * A follow-up is open up to its due day, overdue up to the day before it was closed, then closed. Before its first state it was
- * open since it was raised; if a message has handed it on by then, nobody is known who had it. A closing time after the beginning
- * of the state comes from a device with a clock that is ahead.
+ * open since it was raised, and its messages tell who had it: nobody is known before the first that handed it on. A closing time
+ * after the beginning of the state comes from a device with a clock that is ahead.
  */
 function followupSpans(scope: Scope): SQL {
   const { account, today, isPast } = scope;
@@ -103,16 +103,19 @@ function followupSpans(scope: Scope): SQL {
   return sql`with known as (
       select s.*, s.created_at < s.valid_from and s.valid_from = min(s.valid_from) over (partition by s.id) as is_first
       from (${statesOf('followups', 'followup_states', columns, account)}) s
+    ), held as (
+      select k.*, k.assignee_id as holder_id, k.valid_from as held_from, 2 as step from known k
+      union all select k.*, k.assignee_id, k.created_at, 0 from known k where k.is_first
+      union all select k.*, m.reassignee_id, greatest(m.sent_at, k.created_at), 1 from known k
+        join safety.followup_messages m on m.account_id = ${account} and m.followup_id = k.id
+        where k.is_first and m.reassignee_id <> '' and m.sent_at < k.valid_from
     ), turns as (
-      select k.is_open, k.due_on, k.form_id, h.assignee_id as assignee, ${localDay('h.from_at', scope)} as from_on,
-        coalesce(${localDay('h.to_at', scope)}, 'infinity') as to_on,
-        case when k.is_open then date 'infinity' when k.is_open is null then date '-infinity'
-          else ${localDay('least(k.resolved_at, k.valid_from)', scope)} end as closed_on
-      from known k cross join lateral (
-        select k.assignee_id, k.valid_from as from_at, k.valid_to as to_at
-        union all select case when not exists (select from safety.followup_messages m where m.account_id = ${account}
-          and m.followup_id = k.id and m.reassignee_id <> '' and m.sent_at < k.valid_from) then k.assignee_id end, k.created_at, k.valid_from
-        where k.is_first) h
+      select h.*, ${localDay('h.held_from', scope)} as from_on,
+        coalesce(${localDay('least(lead(h.held_from) over w, h.valid_to)', scope)}, 'infinity') as to_on,
+        case when h.step > 0 or lead(h.step) over w = 2 then h.holder_id end as assignee,
+        case when h.is_open then date 'infinity' when h.is_open is null then date '-infinity'
+          else ${localDay('least(h.resolved_at, h.valid_from)', scope)} end as closed_on
+      from held h window w as (partition by h.id order by h.held_from, h.step)
     ), dated as materialized (
       select is_open, from_on, to_on, coalesce(assignee, '') as assignee, coalesce(form_id::text, '') as form,
         greatest(from_on, least(due_on + 1, closed_on, to_on)) as late_on, greatest(from_on, least(closed_on, to_on)) as done_on

@@ -6,6 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
+import { databaseMessage, isDataError } from '../database/database-error.ts';
 import { isPseudonym } from '../../shared/pseudonym.ts';
 import { userColumns } from '../streams/stored-columns.ts';
 import { BatchIssues, buildRejection } from './batch-issues.ts';
@@ -13,7 +14,7 @@ import { createComparison } from './compare.ts';
 import { type CopyText, createRecordCopies } from './copy-records.ts';
 import type { LoadOptions } from './load-options.ts';
 import { isStorable, type KeyedRecord, normalize, parseRecord, type ReadRecord } from './record.ts';
-import { markSeen, writeIssues } from './staging.ts';
+import { dropIssuesOf, markSeen, writeIssues } from './staging.ts';
 
 /** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
 const RECORDS_OF_A_TURN = 10;
@@ -35,6 +36,8 @@ export interface Prepared {
   /** In the format of COPY. */
   readonly issues: string;
 }
+
+export type Batches = ReturnType<typeof createBatches>;
 
 /** A record that is not stored as it was received; in a full compare, any record. */
 interface News {
@@ -118,7 +121,7 @@ export function createBatches(options: LoadOptions) {
       counts: {
         ...noCounts(),
         read: records.length,
-        inserted: added.keys.length,
+        inserted: added.records.length,
         unchanged: storable.length - news.length,
         rejected: records.length - storable.length,
       },
@@ -126,15 +129,49 @@ export function createBatches(options: LoadOptions) {
     };
   }
 
-  /** Part of the open transaction. */
-  async function store({ seen, added, changed, issues }: Prepared): Promise<void> {
-    // All at once: the first failure is the reason of those after it.
-    await Promise.all([tracksSeen && markSeen(connection, seen), copies.send(added, changed)]);
-    await writeIssues(connection, issues);
-    for (const key of changed.keys) staged.add(key);
+  /** Rows of records whose issues are staged. */
+  async function stage(records: readonly ReadRecord[]): Promise<CopyText> {
+    const text = copies.begin();
+    for (const read of records) copies.addChanged(normalize(stream, read, parseRecord(stream, read)), text);
+    await copies.send(copies.begin(), text);
+    return text;
+  }
+
+  /** Part of the open transaction. Returns the batch as it was stored: staged, if PostgreSQL refuses one of the new records. */
+  async function store(batch: Prepared): Promise<Prepared> {
+    const { seen, added, changed, issues, counts } = batch;
+    // New records are not kept in memory up to the commit.
+    let stored: Prepared = { ...batch, added: copies.begin() };
+    try {
+      // All at once: the first failure is the reason of those after it.
+      await Promise.all([
+        tracksSeen && markSeen(connection, seen),
+        connection.query('savepoint batch'),
+        copies.send(added, changed),
+      ]);
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      await connection.query('rollback to savepoint batch');
+      const all = await stage([...added.records, ...changed.records]);
+      stored = { ...stored, changed: all, counts: { ...counts, inserted: 0 } };
+    }
+    await Promise.all([connection.query('release savepoint batch'), writeIssues(connection, issues)]);
+    for (const { key } of stored.changed.records) staged.add(key ?? '');
+    return stored;
+  }
+
+  /** Stages an issue with the record that PostgreSQL does not store. */
+  async function refuse(record: ReadRecord, error: unknown): Promise<void> {
+    await dropIssuesOf(connection, record.ord);
+    const problem = `PostgreSQL cannot store it: ${databaseMessage(error)}`;
+    const rejection = new BatchIssues();
+    rejection.put(buildRejection(stream, record, { ...parseRecord(stream, record), problem }));
+    await writeIssues(connection, rejection.close());
   }
 
   return {
+    stage,
+    refuse,
     prepare,
     store,
     /** The transaction has ended. */

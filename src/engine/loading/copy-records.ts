@@ -9,7 +9,7 @@ import type { ColumnShape, StreamShape, TableShape } from '../database/table-sha
 import { ignoreRejection } from '../../shared/errors.ts';
 import type { Row } from '../streams/stream.ts';
 import { type CopySettings, KEEP_PLANS, readCopySettings } from './copy-settings.ts';
-import { type PreparedRecord, RawJson } from './record.ts';
+import { type PreparedRecord, RawJson, type ReadRecord } from './record.ts';
 
 const NEEDS_ESCAPE = /[\\\n\r\t]/;
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
@@ -42,7 +42,7 @@ export function toCopyLine(columns: readonly ColumnShape[], row: Row, prefix = '
 
 /** Rows of records in the format of COPY. */
 export interface CopyText {
-  readonly keys: string[];
+  readonly records: ReadRecord[];
   /** One for each table, parents first. */
   readonly texts: string[];
 }
@@ -102,8 +102,8 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
   let settings: Promise<CopySettings | null> | undefined;
   const readSettings = () => (settings ??= readCopySettings(connection, shape));
 
-  function render(copies: readonly TableCopy[], record: PreparedRecord, { keys, texts }: CopyText): void {
-    if (record.read.key !== null) keys.push(record.read.key);
+  function render(copies: readonly TableCopy[], record: PreparedRecord, { records, texts }: CopyText): void {
+    records.push(record.read);
     copies.forEach(({ columns, prefixOf }, position) => {
       const rows = record.rows[position] ?? [];
       if (rows.length === 0) return;
@@ -132,13 +132,13 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     await connection.query(
       `update "${parent.schema}"."${parent.name}" set _synced_at = $3::timestamptz
         where account_id = $1 and "${parent.key[0]}" = any($2::text[])`,
-      [scope.accountId, toArrayLiteral(text.keys), syncedAt],
+      [scope.accountId, toArrayLiteral(text.records.map(({ key }) => key)), syncedAt],
     );
   }
 
   return {
     mayCopyIntoTables: async () => (await readSettings()) !== null,
-    begin: (): CopyText => ({ keys: [], texts: tables.map(() => '') }),
+    begin: (): CopyText => ({ records: [], texts: tables.map(() => '') }),
     addNew(record: PreparedRecord, into: CopyText): void {
       if (since !== undefined) {
         const time = record.parent[since] as string | null;
@@ -151,7 +151,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     },
     addChanged: (record: PreparedRecord, into: CopyText) => render(intoStages, record, into),
     async send(added: CopyText, changed: CopyText): Promise<void> {
-      if (added.keys.length > 0) await copyIntoTables(added);
+      if (added.records.length > 0) await copyIntoTables(added);
       await copy(intoStages, changed);
     },
   };

@@ -98,9 +98,9 @@ export async function createLoad(options: LoadOptions) {
       const [row] = await db.execute<{ count: number }>(countLive(shape.parent, accountId));
       liveBefore = row?.count ?? 0;
     }
-    const prepared = await preparing;
-    await batches.store(prepared);
-    stored.push(prepared);
+    // Preparing fails while the transaction is in an error state: then it is repeated. A second failure is thrown.
+    const prepared = await preparing.catch(() => batches.prepare(records));
+    stored.push(await batches.store(prepared));
     for (const { key } of records) keysAhead.delete(key ?? '');
   }
 
@@ -110,21 +110,23 @@ export async function createLoad(options: LoadOptions) {
     for (const one of stored) addCounts(counts, one.counts);
     const hasStagedIssues = stored.some(({ issues }) => issues !== '');
     hasIssues ||= hasStagedIssues;
-    const stagedKeys = stored.flatMap(({ changed }) => changed.keys);
+    const staged = stored.flatMap(({ changed }) => changed.records);
     const merged = await merge(db, shape, {
       ...options,
       ...time,
+      ...batches,
       covered,
       keyless,
       hasIssues,
       resolvedKeys: [...new Set(stored.flatMap((one) => one.resolvedKeys))],
-      stagedKeys,
+      staged,
       liveBefore: liveBefore ?? 0,
       deletedBefore: committed.deleted,
     });
     addCounts(counts, merged.counts);
+    hasIssues ||= merged.counts.rejected > 0;
     await beforeCommit(counts, merged, time);
-    if (!isLast && (stagedKeys.length > 0 || hasStagedIssues)) await clearStaging(db, shape);
+    if (!isLast && (staged.length > 0 || hasStagedIssues)) await clearStaging(db, shape);
     // This step is last, because streams of one account wait for each other here until they have committed.
     await recordUsers(db, [...new Set(stored.flatMap(({ userIds }) => [...userIds]))], accountId);
     await session.commit({ isDurable: isLast });

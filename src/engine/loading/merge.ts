@@ -6,13 +6,17 @@ import { sql } from 'drizzle-orm';
 import { formatNumber } from '../../shared/format.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { Queryable } from '../database/connection.ts';
+import { isDataError } from '../database/database-error.ts';
 import * as drift from './drift-sql.ts';
 import * as history from '../history/history-sql.ts';
 import { recordCompletions } from '../history/completions.ts';
 import * as issues from './issue-sql.ts';
 import * as statements from './merge-sql.ts';
+import type { Batches } from './batch.ts';
 import type { LoadOptions } from './load-options.ts';
-import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
+import type { ReadRecord } from './record.ts';
+import { clearStaged } from './staging.ts';
+import { addCounts, noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import type { StreamShape, TableShape } from '../database/table-shape.ts';
 import type { Coverage } from '../streams/stream.ts';
@@ -20,9 +24,9 @@ import type { Coverage } from '../streams/stream.ts';
 /** Below this number of live rows a share is not meaningful. */
 const GUARD_FROM_ROWS = 20;
 
-interface MergeRequest extends LoadOptions, WriteTime {
-  /** Keys of the staged records, and of those that arrived as they are stored and close an open issue. */
-  readonly stagedKeys: readonly string[];
+interface MergeRequest extends LoadOptions, WriteTime, Pick<Batches, 'stage' | 'refuse'> {
+  readonly staged: readonly ReadRecord[];
+  /** Keys of records that arrived as they are stored and close an open issue. */
   readonly resolvedKeys: readonly string[];
   /** The coverage of a complete snapshot; null when nothing may be deleted. */
   readonly covered: Coverage | null;
@@ -118,7 +122,6 @@ async function countTurning(tx: Queryable, parent: TableShape, request: MergeReq
 async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
   const { parent, children, stream } = shape;
   const counts = noCounts();
-  if (request.stagedKeys.length === 0) return counts;
   await tx.execute(sql.raw(`analyze pg_temp.${parent.stage}`));
   const older = await tx.execute<{ ord: number }>(
     statements.dropOlderCopies(parent, stream.changeTimeColumn, request),
@@ -149,7 +152,39 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
     }
     await tx.execute(statements.upsertChildren(parent, child, request));
   }
-  await recordCompletions(tx, shape, request);
+  await recordCompletions(tx, shape, {
+    ...request,
+    stagedKeys: request.staged.flatMap(({ key }) => key ?? []),
+  });
+  return counts;
+}
+
+/** A record that PostgreSQL refuses, for example in an index that somebody made on a column, costs itself. Halving finds it. */
+async function mergeStaged(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
+  const { staged, stage, refuse } = request;
+  const [first] = staged;
+  const counts = noCounts();
+  if (first === undefined) return counts;
+  await tx.execute(sql`savepoint merge`);
+  try {
+    addCounts(counts, await mergeRows(tx, shape, request));
+    await tx.execute(sql`release savepoint merge`);
+    return counts;
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    await tx.execute(sql`rollback to savepoint merge`);
+    await tx.execute(sql`release savepoint merge`);
+    if (staged.length === 1) {
+      await refuse(first, error);
+      return { ...counts, rejected: 1 };
+    }
+  }
+  const middle = Math.ceil(staged.length / 2);
+  for (const half of [staged.slice(0, middle), staged.slice(middle)]) {
+    await clearStaged(tx, shape);
+    await stage(half);
+    addCounts(counts, await mergeStaged(tx, shape, { ...request, staged: half }));
+  }
   return counts;
 }
 
@@ -174,7 +209,7 @@ export async function merge(tx: Queryable, shape: StreamShape, asked: MergeReque
   const { covered } = request;
   if (covered !== null) await tx.execute(sql.raw('analyze pg_temp.stage_seen'));
   const { deletable, failure } = await guardDeletions(tx, shape, request);
-  const counts = await mergeRows(tx, shape, request);
+  const counts = await mergeStaged(tx, shape, request);
   const deleted =
     deletable === null
       ? []
@@ -183,7 +218,7 @@ export async function merge(tx: Queryable, shape: StreamShape, asked: MergeReque
   counts.deleted += deletedKeys.length;
   if (covered?.partitions === null && shape.parent.deletedColumn !== null)
     await tx.execute(statements.endSentAsDeleted(shape.parent, shape.parent.deletedColumn, request));
-  if (request.hasIssues) await mergeIssues(tx, shape, { ...asked, deletedKeys });
+  if (request.hasIssues || counts.rejected > 0) await mergeIssues(tx, shape, { ...asked, deletedKeys });
   const note = isKeyless
     ? `nothing was marked deleted, because any row may be ${formatNumber(asked.keyless, 'record')} without a usable key (safety-sync data-issues)`
     : null;

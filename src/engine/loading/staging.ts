@@ -35,6 +35,11 @@ export async function writeIssues(connection: Connection, lines: string): Promis
   await connection.copy(`copy pg_temp.stage_issues (${columns}) from stdin`, lines);
 }
 
+/** Removes the issues of a record that PostgreSQL has refused. */
+export async function dropIssuesOf(connection: Connection, ord: number): Promise<void> {
+  await connection.query('delete from pg_temp.stage_issues where of_row and ord = $1::bigint', [ord]);
+}
+
 /** Keys of the live rows in the coverage that were not marked as seen. */
 export async function findVanished(
   db: Queryable,
@@ -59,8 +64,14 @@ export async function countListed(
   return row?.count ?? 0;
 }
 
-/** Empties the tables, but what the run has seen stays seen. Part of the transaction with the merge. */
-export async function clearStaging(db: Queryable, { parent, children }: StreamShape): Promise<void> {
-  const tables = ['stage_issues', ...[parent, ...children].map((table) => table.stage)];
-  await db.execute(sql.raw(`truncate ${tables.map((one) => `pg_temp."${one}"`).join(', ')}`));
+/** Removes all staged rows. Part of the transaction with the merge. */
+export async function clearStaged(db: Queryable, { parent, children }: StreamShape): Promise<void> {
+  const tables = [parent, ...children].map(({ stage }) => `pg_temp."${stage}"`);
+  await db.execute(sql.raw(`truncate ${tables.join(', ')}`));
+}
+
+/** Empties the tables, but what the run has seen stays seen. */
+export async function clearStaging(db: Queryable, shape: StreamShape): Promise<void> {
+  await clearStaged(db, shape);
+  await db.execute(sql`truncate pg_temp.stage_issues`);
 }

@@ -28,7 +28,7 @@ import {
   toEnding,
 } from './run.ts';
 import { SECOND_MS, toIso } from '../../shared/time.ts';
-import { readStoredIssues } from './stored-issues.ts';
+import { readRefused, readStoredIssues } from './stored-issues.ts';
 import { readStoredPartitions } from '../control-tables/stored-partitions.ts';
 import { describeUnread, unreadOf } from '../streams/unread-partitions.ts';
 
@@ -52,6 +52,9 @@ async function* stepsOf(run: Run): AsyncGenerator<Step> {
     return;
   }
   if (request.retryIssues === true) return yield* readStoredIssues(db, stream, accountId);
+  // The next request for changes does not show them again.
+  if (request.kind === 'sync' && stream.readMode.kind === 'incremental')
+    yield* readRefused(db, stream, accountId);
   yield* read({
     ...request,
     stream,

@@ -12,6 +12,17 @@ function toReadContext(context: unknown): ReadContext {
   return typeof context === 'object' && context !== null ? context : {};
 }
 
+/** The omitted end of a shortened value would be missing from the row. */
+const isShortened = (context: unknown): boolean => 'isShortened' in toReadContext(context);
+
+/** Complete rejected records with a key: PostgreSQL refused them, for a reason that may be gone. */
+export async function* readRefused(db: Database, stream: StreamDefinition, accountId: string) {
+  const open = await readIssues(db, { accountIds: [accountId], stream: stream.name, includeResolved: false });
+  for (const { kind, record_id: key, field, value, context } of open)
+    if (kind === 'record_rejected' && key !== null && field === null && !isShortened(context))
+      yield records([Received.of(value)], toReadContext(context));
+}
+
 export async function* readStoredIssues(db: Database, stream: StreamDefinition, accountId: string): Steps {
   const open = await readIssues(db, { accountIds: [accountId], stream: stream.name, includeResolved: false });
   const parent = tableShape(stream.parent);
@@ -29,10 +40,8 @@ export async function* readStoredIssues(db: Database, stream: StreamDefinition, 
       and t._deleted_at is null`);
   for (const issue of open) {
     const context = toReadContext(issue.context);
-    // The omitted end of a shortened value would be missing from the row.
-    const isShortened = 'isShortened' in context;
     // A rejected record is stored as a whole in its issue; an element of one (`messages[2]`) in the stored record.
-    const isWhole = !isShortened && (issue.record_id === null || issue.field === null);
+    const isWhole = !isShortened(context) && (issue.record_id === null || issue.field === null);
     if (issue.kind === 'record_rejected' && isWhole) yield records([Received.of(issue.value)], context);
   }
   for (const row of rows) yield records([Received.of(row._raw)], toReadContext(row.context));
