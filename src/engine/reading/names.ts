@@ -83,6 +83,7 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   const results: MethodResult[] = [];
   const complete: string[] = [];
   let failure: SafetySyncError | null = null;
+  let note: string | null = null;
   const types = states.get('equipmenttypes.list');
   /** null: the types, whose metafields name them, are not known. */
   let dataLists = types === undefined || isNotOffered(types.code) ? null : state.dataLists;
@@ -94,13 +95,15 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
     if (lists !== null) results.push(lists.result);
     const names: Received[] = [];
     let end = lists;
+    let doubt = lists?.doubt ?? null;
     for (const id of dataLists ?? (lists?.records ?? []).map((one) => recordName(one, 'id'))) {
       end = await readOptionalList(service, method, itemParams(id));
+      doubt ??= end.doubt;
       if (end.records === null) break;
       names.push(...toNameRecords(method, end.records, id));
     }
     const { result = { method, code: null }, failure: reason = null } = end ?? {};
-    return { result: { ...result, method }, failure: reason, names };
+    return { result: { ...result, method }, failure: reason, doubt, names };
   }
 
   async function readList(method: OptionalListName): Promise<Found> {
@@ -111,10 +114,11 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   }
 
   for (const method of due) {
-    const { result, names, failure: reason } = await readList(method);
+    const { result, names, doubt, failure: reason } = await readList(method);
     results.push(result.code === null ? { ...result, unnamed: unnamedOf(method, state) } : result);
     yield records(names);
-    if (result.code === null) complete.push(...kindsOf(method));
+    if (doubt !== null) note = `${method}: ${doubt}`;
+    else if (result.code === null) complete.push(...kindsOf(method));
     failure ??= reason;
     // A service that does not respond would fail for each further list after all retries again.
     if (reason !== null && !isRequestSpecific(reason) && !isRefused(reason)) break;
@@ -125,11 +129,11 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   if (NAMING_LISTS.every((method) => isNotOffered(codeOf(method)))) return NONE_OFFERED;
   // The kinds whose lists have at least half of their stored names; the names of others stay, unless the account was moved.
   const only = (values: readonly string[]) => ({ partitions: null, only: { column: 'kind', values } });
-  if (read.state.isMoved) return { kind: 'read', covered: only(complete), failure };
+  if (read.state.isMoved) return { kind: 'read', covered: only(complete), note, failure };
   const vanished = [...(await warehouse.findVanished(only(complete)))].map(kindOfKey);
   const isHalf = (kind: string) =>
     2 * vanished.filter((one) => one === kind).length <= (state.live.get(kind) ?? 0);
-  return { kind: 'read', covered: only(complete.filter(isHalf)), failure };
+  return { kind: 'read', covered: only(complete.filter(isHalf)), note, failure };
 }
 
 /** One name, from the list of its kind; null: the list lacks it, or is not offered. */

@@ -16,6 +16,8 @@ export interface OptionalRead {
   readonly result: MethodResult;
   /** null: the service does not offer the list, or it failed. */
   readonly records: readonly Received[] | null;
+  /** Why nothing may count as deleted although the list is complete; null: it may. */
+  readonly doubt: string | null;
   /** null: no failure. That the list is not offered is none. */
   readonly failure: SafetySyncError | null;
 }
@@ -29,14 +31,17 @@ export async function readOptionalList(
   try {
     const { listKey, pageSize } = listOf(method);
     const pages = readSettledList(service, { method, listKey, pageSize, params, keyField: 'id' });
-    for await (const { records } of pages) for (const one of records) all.set(recordName(one, 'id'), one);
-    return { result: { method, code: null }, records: [...all.values()], failure: null };
+    let next = await pages.next();
+    for (; next.done !== true; next = await pages.next())
+      for (const one of next.value.records) all.set(recordName(one, 'id'), one);
+    const { doubt } = next.value;
+    return { result: { method, code: null }, records: [...all.values()], doubt, failure: null };
   } catch (error) {
     if (!(error instanceof SafetySyncError)) throw error;
     const { code, recovery } = error;
     const isMissing = isNotOffered(code);
     // Every further request would fail, too, so the run ends.
     if (!isMissing && (recovery === 'fail_run' || code === 'interrupted')) throw error;
-    return { result: { method, code }, records: null, failure: isMissing ? null : error };
+    return { result: { method, code }, records: null, doubt: null, failure: isMissing ? null : error };
   }
 }

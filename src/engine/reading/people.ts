@@ -104,11 +104,12 @@ export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
   const notes: string[] = [];
   let code = methods.get('users.list')?.code ?? null;
   if (kind !== 'sync' || force === true || isListDue(methods.get('users.list'), hasNew)) {
-    const { result, records: people, failure } = await readOptionalList(service, 'users.list');
+    const { result, records: people, doubt, failure } = await readOptionalList(service, 'users.list');
     const isShort = people !== null && !state.isMoved && (people.length === 0 || people.length * 2 < listed);
     if (isShort && listed > 0)
       notes.push(`users.list has ${people.length} people, of ${listed} before: nobody is marked deleted`);
-    const isWhole = people !== null && !isShort;
+    if (doubt !== null) notes.push(doubt);
+    const isWhole = people !== null && !isShort && doubt === null;
     yield records(people ?? []);
     yield writes({ kind: 'methods', results: [result] });
     if (isWhole) yield writes({ kind: 'people_listed' });
