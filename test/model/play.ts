@@ -199,7 +199,7 @@ export async function play(history: History, tally: ReturnType<typeof noTally>, 
         return;
       case 'run': {
         const range = { fromMs: createdAt(step.from) ?? -Infinity, toMs: createdAt(step.to) ?? Infinity };
-        const hasRange = step.stream === 'followups' && range.fromMs < range.toMs;
+        const hasRange = step.run === 'backfill' && step.stream === 'followups' && range.fromMs < range.toMs;
         const request = { kind: step.run, force: step.force, restart: step.restart };
         await run(step.stream, hasRange ? { ...request, range } : request);
         return;
