@@ -67,16 +67,3 @@ test.each(dashboard.panels.map(({ title, type }) => [title, type]))(
     );
   },
 );
-
-test('the backlog ends with the last day that has begun for every account, so it has no cliff at midnight', async () => {
-  await worker.query(
-    `insert into safety.reporting_settings (account_id, timezone, changed_at)
-     values ('default', 'Pacific/Kiritimati', now()), ('south', 'Pacific/Pago_Pago', now())
-     on conflict (account_id) do update set timezone = excluded.timezone`,
-  );
-  const rows = await readPanel('Backlog at the end of each day');
-  const [south] = await worker.query<Row>(
-    `select today::timestamp as today from safety.accounts where account_id = 'south'`,
-  );
-  expect(rows.at(-1)?.['time']).toEqual(south?.['today']);
-});

@@ -1,4 +1,3 @@
-
 import { describe, expect, test } from 'vitest';
 import { forAllTests } from '../support/lifetime.ts';
 import { openTestDatabase } from '../support/test-database.ts';
@@ -42,44 +41,5 @@ describe('tables', () => {
       'migrations_pkey',
       'reader_accounts_pkey',
     ]);
-  });
-
-  test('every foreign key has account_id on both sides, at the same position', async () => {
-    const rows = await connection.query<{ name: string; ok: boolean }>(
-      `select k.conname as name, exists (
-           select from unnest(k.conkey, k.confkey) as p (own, other)
-           join pg_attribute a on a.attrelid = k.conrelid and a.attnum = p.own and a.attname = 'account_id'
-           join pg_attribute b on b.attrelid = k.confrelid and b.attnum = p.other and b.attname = 'account_id') as ok
-       from pg_constraint k where k.contype = 'f' and k.conrelid in (select c.oid ${OURS})`,
-    );
-    expect(rows.length).toBeGreaterThanOrEqual(5);
-    expect(rows.filter(({ ok }) => !ok)).toEqual([]);
-  });
-
-  test('no table has a trigger or a rule, because these would not be distributed', async () => {
-    expect(
-      await connection.query(
-        `select tgname as name from pg_trigger where not tgisinternal and tgrelid in (select c.oid ${OURS})
-         union all select rulename from pg_rewrite where ev_class in (select c.oid ${OURS})`,
-      ),
-    ).toEqual([]);
-  });
-});
-
-describe('views', () => {
-  test('views join tables on account_id, because each account is then computed on the node of its rows', async () => {
-    const views = await connection.query<{ name: string; text: string }>(
-      `select viewname as name, definition as text from pg_views where schemaname = 'safety'`,
-    );
-    expect(views.length).toBeGreaterThan(10);
-    const joins = views.flatMap(({ name, text }) =>
-      [...text.matchAll(/\bJOIN\s+safety\.\w+[^]*?\bON\b\s*(\(.*?\)\)*)\s*$/gm)].map((match) => [
-        name,
-        match[1] ?? '',
-      ]),
-    );
-    expect(joins.length).toBeGreaterThan(5);
-    // The days are the same for all accounts.
-    expect(joins.filter(([, condition]) => !/account_id|dates\.date/.test(condition ?? ''))).toEqual([]);
   });
 });

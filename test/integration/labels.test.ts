@@ -4,11 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'csv-parse/sync';
 import { NAMING_LISTS } from '../../src/engine/streams/optional-methods.ts';
-import { sandboxLabels } from '../support/sandbox-labels.ts';
-import { renderLabelsFile } from '../../src/warehouse/labels-file.ts';
-import { entryFor } from '../support/accounts-file.ts';
 import { createCliFixture } from '../support/cli-fixture.ts';
-import { runInProcess } from '../support/in-process.ts';
 import { forAllTests } from '../support/lifetime.ts';
 
 const fixture = forAllTests(() => createCliFixture());
@@ -80,19 +76,6 @@ describe('coverage', () => {
       expect(unlabelled.map(({ seen }) => seen)).toEqual(expected.map(({ seen }) => seen));
       expect(unlabelled.toSorted((a, b) => b.seen - a.seen || (a.id < b.id ? -1 : 1))).toEqual(expected);
     }
-  });
-
-  test('labels prints the next command, and after a complete import that every id has a name', async () => {
-    const before = (await run()).stdout;
-    expect(before).toMatch(
-      /^kind +ids met +named by the service +by a label +by nobody +most used without a name \(records\)$/m,
-    );
-    expect(before).toMatch(/^form +7 +0 +0 +7 +\d+ \(\d+\), \d+ \(\d+\), \d+ \(\d+\)$/m);
-    expect(before).toContain('safety-sync labels template --out labels.csv');
-    expect((await importText(renderLabelsFile(sandboxLabels()))).code).toBe(0);
-    const after = (await run()).stdout;
-    expect(after).toMatch(/^form +7 +0 +7 +0 +–$/m);
-    expect(after).toContain('Every id has a name.');
   });
 });
 
@@ -174,31 +157,5 @@ describe('the import', () => {
     expect(stderr).toContain('  - line 4: form 1203 is already on line 2');
     expect(stderr).toContain('  - line 5: parent_id nl of field_office 412 has no name');
     expect(await stored()).toEqual(before);
-  });
-
-  test('an import of an unreadable file, or for several accounts without --account, is refused with the reason', async () => {
-    expect(await run('import', fileOf('none.csv'))).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('cannot read the labels file') as string,
-    });
-    const entries = ['north', 'south'].map((name) =>
-      entryFor(name, fixture.sandbox, { token: `of-${name}` }),
-    );
-    await writeFile(fileOf('accounts.json'), JSON.stringify(entries));
-    await writeFile(fileOf('labels.csv'), FILE);
-    const env = {
-      DATABASE_URL: fixture.databaseUrl,
-      SAFETY_ACCOUNTS_FILE: fileOf('accounts.json'),
-      SAFETY_ALLOW_INSECURE_HTTP: 'true',
-    };
-    const all = await runInProcess(['labels', 'import', fileOf('labels.csv')], env);
-    expect(all.stderr).toContain(
-      'a file of labels is of one account, there are 2: choose one with --account',
-    );
-    const one = await runInProcess(['labels', 'import', fileOf('labels.csv'), '--account', 'south'], env);
-    expect(one.stdout).toContain('3 labels added');
-    expect(await fixture.query(`select distinct account_id from safety.labels`)).toEqual([
-      { account_id: 'south' },
-    ]);
   });
 });

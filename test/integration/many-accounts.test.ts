@@ -4,7 +4,6 @@ import { createSandbox } from '../../src/sandbox/index.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { type AppFixture, startAppFixture } from '../support/app-fixture.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
-import { openFreeStream } from '../support/open-stream.ts';
 import { casesOf, inProof } from '../support/proof.ts';
 import { createTestWorker, SMALL_SANDBOX } from '../support/worker.ts';
 
@@ -129,14 +128,5 @@ describe('several accounts in one worker', () => {
         expect(metrics).toMatch(/^safety_sync_service_outage\{account="unreachable"\} 1$/m);
       },
     );
-  });
-});
-
-describe('the lock of a stream', () => {
-  it('the lock of a stream is that of one account, and the stream of another account is free', async () => {
-    const open = (accountId: string) => openFreeStream(worker.databaseUrl, 'users', accountId);
-    await open('north');
-    await open('south');
-    await expect(open('north')).rejects.toThrow('users is busy');
   });
 });

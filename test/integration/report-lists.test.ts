@@ -6,7 +6,6 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LIST_NAMES, LISTS } from '../../src/pages/report/lists.ts';
 import { readReport, type Report, type Snapshot } from '../../src/pages/report/read-report.ts';
-import { renderReport } from '../../src/pages/report/render-report.ts';
 import { writeCsv, writeWorkbook } from '../../src/pages/report/take-along.ts';
 import type { RecordUrls } from '../../src/shared/record-urls.ts';
 import { countStored } from '../support/count-days.ts';
@@ -130,33 +129,4 @@ test('the workbook has a sheet for each list in words, with all rows of the CSV 
   expect([...(first?.values() ?? [])].at(-1)?.formula).toBe(
     'HYPERLINK("https://service.example.com/followups/past%2F1")',
   );
-});
-
-test('the first sheet of the workbook says whose data it is, of when, how old it is, and the figures of the page', async () => {
-  const about = readWorkbook(await readFile(join(parent, 'lists.xlsx'))).get('About') ?? [];
-  const told = new Map(about.map((row) => [row.get('A')?.text, row.get('B')?.text ?? '']));
-  expect(told.get('Account')).toBe('default');
-  expect(told.get('As of')).toMatch(/^\d+ \w+ 20\d\d, \d\d:\d\d \(UTC\)$/);
-  expect(told.get('This data')).toMatch(/^The oldest part, .*less than a minute before this report/);
-  expect(told.get('Overdue follow-ups')).toBe(LISTS['overdue-followups'].about);
-  expect(about.map((row) => row.get('B')?.text)).toContainEqual(
-    expect.stringMatching(/^[\d,]+ \(the oldest since /),
-  );
-});
-
-test('the page links to the files that were made with it, and names a command only where there are none', () => {
-  const page = renderReport(report, {
-    title: null,
-    along: { xlsx: 'lists.xlsx', csvOf: (name) => `lists/${name}.csv` },
-  });
-  expect(page).toContain('<a href="lists.xlsx">workbook</a>, sheet Overdue follow-ups');
-  expect(page).toContain('<a href="lists/overdue-followups.csv">CSV</a>');
-  expect(page).toContain('<a href="https://service.example.com/followups/past%2F1" rel="noreferrer">');
-  expect(page).not.toContain('safety-sync report');
-  const alone = renderReport(
-    { ...report, recordUrls: {} },
-    { title: null, along: { command: 'safety-sync report --xlsx FILE' } },
-  );
-  expect(alone).toContain('<code>safety-sync report --xlsx FILE</code>');
-  expect(alone).not.toContain('<a href="http');
 });

@@ -130,21 +130,6 @@ test('whom to call first: those with the most to do now; the follow-ups of peopl
   expect(apart).toMatchObject({ area: 'People who have left', open_followups: left.figures.with_leavers });
 });
 
-test('the overdue follow-ups are listed with who has them, due day, first note and a link to the response', async () => {
-  const [oldest] = await worker.query<Record<string, string>>(
-    `select id, form_id, form_label as form, responsible_name as person, to_char(due_on, 'FMDD Mon YYYY') as due, first_note as note
-     from safety.followup_overview where is_overdue order by due_on, id limit 1`,
-  );
-  const linked = renderReport(await read(undefined, URLS), { title: null });
-  expect(linked).toContain(
-    `<a href="https://service.example.com/f/${oldest?.['form_id'] ?? ''}/${oldest?.['id'] ?? ''}" rel="noreferrer"`,
-  );
-  expect(textOf(linked)).toContain(
-    `${oldest?.['form'] ?? ''} ${oldest?.['person'] ?? ''} ${oldest?.['due'] ?? ''}`,
-  );
-  expect(textOf(linked)).toContain(oldest?.['note']);
-});
-
 describe('areas', () => {
   const shop = 'Houston – Pasadena shop';
 
@@ -183,12 +168,9 @@ describe('areas', () => {
     });
     expect(only.lists.documents.total).toBe(0);
     expect(only.figures.overdue).toBeLessThan(report.figures.overdue);
-    const said = textOf(renderReport(only, { title: 'Harbour Ltd' }));
-    expect(said).toContain(`Office ${shop} Harbour Ltd, as of `);
-    expect(said).toContain(`Safety report: Harbour Ltd, office ${shop}, `);
   });
 
-  test('an area may be a group, a line of business, a company or a supervisor, also by its id', async () => {
+  test('an area may be a group, a line of business, a company or a supervisor', async () => {
     for (const kind of ['field_office_group', 'line_of_business', 'client', 'supervisor']) {
       const isMeant = (row: Record<string, unknown>) =>
         row['area_kind'] === kind && Number(row['people']) > 0;
@@ -198,34 +180,19 @@ describe('areas', () => {
       expect(same?.['people'], kind).toBe(whole?.['people']);
       expect(only.lists.people.total).toBeLessThan(report.lists.people.total);
     }
-    const [office] = await worker.query<{ id: string }>(
-      `select id from safety.people_field_offices where label = '${shop}' limit 1`,
-    );
-    expect((await read(`field_office=${office?.id ?? ''}`)).figures).toEqual(
-      (await read(`field_office=${shop}`)).figures,
-    );
-  });
-
-  test('an unknown area is refused', async () => {
-    await expect(read('field_office=Houtson')).rejects.toThrow(/^there is no office Houtson; /);
   });
 });
 
-describe('the state of the data', () => {
+test('the page says how old the oldest part is, and whose newest attempt failed', () => {
   const withPart = (stream: string, change: Partial<Report['parts'][number]>) => ({
     parts: report.parts.map((one) => (one.stream === stream ? { ...one, ...change } : one)),
   });
 
-  test('the page says how old the oldest part is, what was never read, and whose newest attempt failed', () => {
-    const old = textWith(withPart('followups', { read_ms: report.asOfMs - 30 * HOUR_MS }));
-    expect(old).toContain('The oldest part, follow-ups, was read 1 d 6 h before this report.');
-    expect(textWith(withPart('equipments', { read_ms: null }))).toContain(
-      'Not completely read yet: equipment.',
-    );
-    expect(textWith(withPart('equipments', { has_failed: true }))).toContain(
-      'The newest attempt to read equipment failed: what it shows is from before.',
-    );
-  });
+  const old = textWith(withPart('followups', { read_ms: report.asOfMs - 30 * HOUR_MS }));
+  expect(old).toContain('The oldest part, follow-ups, was read 1 d 6 h before this report.');
+  expect(textWith(withPart('equipments', { has_failed: true }))).toContain(
+    'The newest attempt to read equipment failed: what it shows is from before.',
+  );
 });
 
 test('days and times are in the time zone of the account', async () => {
@@ -237,25 +204,18 @@ test('days and times are in the time zone of the account', async () => {
   });
   const { timezone, today } = await read();
   const asOfMs = Date.UTC(2026, 2, 1, 23, 30);
-  expect(textWith({ asOfMs, timezone, today: '2026-03-02' })).toContain(
-    'as of 2 Mar 2026, 13:30 (Pacific/Kiritimati).',
-  );
+  expect(textWith({ asOfMs, timezone })).toContain('as of 2 Mar 2026, 13:30 (Pacific/Kiritimati).');
   const [row] = await worker.query<{ today: string }>(
     `select (now() at time zone 'Pacific/Kiritimati')::date::text as today`,
   );
   expect(today).toBe(row?.today);
 });
 
-test('the page has the configured title, charts with a text for screen readers, tables with a caption, and loads nothing', () => {
-  const titled = renderReport(report, { title: 'Harbour & Works' });
-  expect(titled).toContain('<h1>Harbour &amp; Works</h1>');
-  expect(titled).toContain('<title>Safety report: Harbour &amp; Works, ');
+test('the page has charts with a text for screen readers, tables with a caption, and loads nothing', () => {
   const charts = [...page.matchAll(/<svg [^>]*>/g)].map(([tag]) => tag);
   expect(charts).toHaveLength(3);
   for (const tag of charts) expect(tag).toMatch(/role="img" aria-label="[^"]{10,}"/);
   expect(page.match(/<table/g)?.length).toBe(page.match(/<caption>/g)?.length);
-  const levels = [...page.matchAll(/<h(\d)/g)].map(([, level]) => Number(level));
-  expect(levels.every((level, at) => level <= (levels[at - 1] ?? 0) + 1)).toBe(true);
   expect(page.match(/<script|<link|<img|<iframe|\bsrc=|\bon[a-z]+=|url\(|@import/gi)).toBeNull();
   expect([...page.matchAll(/\bhref="([^"]*)"/g)].every(([, target]) => target?.startsWith('#'))).toBe(true);
   expect(page).toContain(`default-src 'none'; style-src 'unsafe-inline'`);

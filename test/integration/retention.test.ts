@@ -136,9 +136,8 @@ test('retention keeps the newest run of each stream, kind and status at any age'
 
 test('retention removes old resolved data issues and no open ones', async () => {
   await start({ issuesDays: 10 });
-  worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('a'), due: 'soon' });
-  worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('b'), due: 'soon' });
-  worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('c'), due: 'soon' });
+  for (const id of ['a', 'b', 'c'])
+    worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build(id), due: 'soon' });
   await syncAll(['followups']);
   await worker.query(`update safety_sync.data_issues set first_seen_at = ${OLD}, last_seen_at = ${OLD}`);
   await worker.query(`update safety_sync.data_issues set resolved_at = ${OLD} where record_id = 'a'`);
@@ -154,8 +153,8 @@ test('retention removes old resolved data issues and no open ones', async () => 
 test('retention works once a day, in one of several parallel runs, and removes nothing for which no days are set', async () => {
   await start({ deletedDays: 30 });
   await syncAll(['followups']);
-  worker.sandbox.store.followups.delete([...worker.sandbox.store.followups.keys()][0] ?? '');
-  worker.sandbox.store.followups.delete([...worker.sandbox.store.followups.keys()][1] ?? '');
+  const { followups } = worker.sandbox.store;
+  for (const id of [...followups.keys()].slice(0, 2)) followups.delete(id);
   await syncAll(['followups']);
   const age = `update safety.followups set _deleted_at = ${OLD} where _deleted_at is not null`;
   await worker.query(age);
@@ -165,10 +164,4 @@ test('retention works once a day, in one of several parallel runs, and removes n
   await Promise.all([worker.run('followups', { force: true }), worker.run('followups', { force: true })]);
   expect(await count('safety.followups where _deleted_at is not null')).toBe(0);
   expect(removed).toEqual([{ rows: 2, runs: 0, issues: 0 }]);
-
-  // The clock of the database was a year ahead, and was put back.
-  await worker.query(`update safety.followups set _deleted_at = ${OLD}`);
-  await worker.query(`update safety_sync.stream_state set retained_at = now() + interval '1 year'`);
-  await worker.run('followups', { force: true });
-  expect(await count('safety.followups where _deleted_at is not null')).toBe(0);
 });

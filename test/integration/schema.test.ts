@@ -79,47 +79,14 @@ describe('schema safety', () => {
     expect(reserved?.words).toBeNull();
   });
 
-  test('columns have types that ODBC and JDBC tools show, except arrays, which have a view with a row for each element', async () => {
-    const columns = (await readColumns()).filter(({ schema }) => schema === 'safety');
-    const plain = [
-      'text',
-      'bigint',
-      'integer',
-      'numeric',
-      'boolean',
-      'date',
-      'timestamp with time zone',
-      'uuid',
-      'jsonb',
-    ];
-    const odd = columns.filter(({ type }) => !plain.includes(type));
-    // Superseded states keep the arrays as they were; the present ones have their views.
-    const present = odd
-      .filter(({ relation }) => !/_(history|states)$/.test(relation))
-      .map(({ relation, name, type }) => `${relation}.${name} ${type}`);
-    const views: Readonly<Record<string, string>> = {
-      'counted_days.counted datemultirange': 'followup_daily',
-      'day_counts.days date[]': 'followup_daily',
-      'day_counts.in_service integer[]': 'equipment_status_daily',
-      'day_counts.records integer[]': 'followup_daily',
-      'equipment.assigned_user_ids text[]': 'equipment_assigned_users',
-      'equipment.client_ids text[]': 'equipment_clients',
-      'equipment.field_office_ids text[]': 'equipment_field_offices',
-      'equipment.project_ids bigint[]': 'equipment_projects',
-      'equipment_metavalues.item_ids bigint[]': 'equipment_fields',
-      'resources.tags text[]': 'resource_tags',
-      'training_employee_status.complete_training_ids bigint[]': 'training_matrix',
-      'training_employee_status.incomplete_training_ids bigint[]': 'training_matrix',
-      'users.client_ids text[]': 'people_clients',
-      'users.field_office_ids text[]': 'people_field_offices',
-      'users.line_of_business_ids text[]': 'people_lines_of_business',
-    };
-    expect(present.toSorted()).toEqual(Object.keys(views));
-    for (const view of Object.values(views)) {
-      const types = columns.filter(({ relation }) => relation === view).map(({ type }) => type);
-      expect(types.length, view).toBeGreaterThan(1);
-      expect(types.filter((type) => !plain.includes(type))).toEqual([]);
-    }
+  test('columns of views have types that ODBC and JDBC tools show', async () => {
+    const plain = /^(text|bigint|integer|numeric|boolean|date|timestamp with time zone|uuid|jsonb)$/;
+    // Superseded states keep the arrays as they were.
+    const odd = (await readColumns()).filter(
+      ({ schema, kind, relation, type }) =>
+        schema === 'safety' && kind === 'v' && !relation.endsWith('_history') && !plain.test(type),
+    );
+    expect(odd).toEqual([]);
   });
 
   // In another order where a later migration has added one.
@@ -159,15 +126,6 @@ test('the calendar has every day from 2000-01-01 to ten years from today; a migr
     '2024-12-30 2025 1 2024-12-30 2024-12-01 2024-10-01 2024 12 1 f',
     '2026-08-15 2026 33 2026-08-10 2026-08-01 2026-07-01 2026 8 6 t',
   ]);
-});
-
-test('no view depends on a primary key, because pg_restore --clean could not restore it into an empty database', async () => {
-  const rows = await connection.query(
-    `select distinct r.ev_class::regclass::text as view from pg_depend d join pg_rewrite r on r.oid = d.objid
-     where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_constraint'::regclass
-       and r.ev_class in (select oid from pg_class where relnamespace = 'safety'::regnamespace)`,
-  );
-  expect(rows).toEqual([]);
 });
 
 test('the reporting time zone of an account is kept, its change is returned, and an unknown one is refused', async () => {

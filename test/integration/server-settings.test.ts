@@ -6,8 +6,7 @@ import { HOUR_MS } from '../../src/shared/time.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { untilTestEnds } from '../support/lifetime.ts';
-import { connectForTest, createEmptyTestDatabase, openTestDatabase } from '../support/test-database.ts';
+import { connectForTest, createEmptyTestDatabase } from '../support/test-database.ts';
 import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 
 const OF_DATABASE = {
@@ -110,12 +109,4 @@ test('migrate and check refuse a database in another encoding, with the command 
   } finally {
     await admin.query(`drop database "${name}" with (force)`);
   }
-});
-
-test('check reports that a server is read-only', async () => {
-  const connection = untilTestEnds(await openTestDatabase());
-  await connection.query('set default_transaction_read_only = on');
-  expect(await checkDatabase(connection)).toMatchObject([
-    { result: 'failed', finding: expect.stringContaining('it is read-only') as string },
-  ]);
 });

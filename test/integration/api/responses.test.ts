@@ -58,10 +58,8 @@ test.each([
 });
 
 test.each([
-  ['cut off', 'gzip', gzipSync(BODY).subarray(0, 2_000), 'response_cut'],
   ['cut off in its checksum, the JSON complete', 'gzip', gzipSync(BODY).subarray(0, -4), 'response_cut'],
   ['not compressed at all', 'gzip', Buffer.from(BODY), 'response_not_json'],
-  ['compressed as nobody asked', 'zstd', Buffer.from(BODY), 'response_not_json'],
 ])('a compressed response that is %s is an error', async (_name, encoding, bytes, code) => {
   await expect(read(encoding, bytes)).rejects.toMatchObject({ code });
 });
