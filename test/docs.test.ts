@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import manifest from '../package.json' with { type: 'json' };
 import { buildProgram } from '../src/cli/program.ts';
 import { createTerminal } from '../src/cli/terminal.ts';
 import { VARIABLES } from '../src/config/variables.ts';
@@ -58,31 +57,9 @@ describe('the documents', () => {
 });
 
 describe('the README', () => {
-  it('the README has the two commands, which package.json provides', () => {
-    expect(readme).toContain('npm ci && npx safety-sync demo\n');
-    expect(readme).toContain('npm ci && npm test\n');
-    expect(manifest.bin).toEqual({ 'safety-sync': 'dist/main.js' });
-    expect(manifest.scripts.prepare).toBe('node .ci/prepare.mjs');
-    expect(manifest.scripts.test).toBe('vitest run --project tests');
-    expect(verbs).toContain('demo');
-  });
-
   it('the README links to every page', () => {
     const ofIt = new Set([...readme.matchAll(/\]\(([^)#]+)/g)].map((match) => match[1] ?? ''));
     expect(PAGES.filter((page) => page !== 'README.md' && !ofIt.has(page))).toEqual([]);
-  });
-});
-
-describe('files in the documents', () => {
-  const files = ['src', 'test', 'bench'].flatMap((folder) =>
-    readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' }).map(
-      (name) => `/${folder}/${name.replaceAll('\\', '/')}`,
-    ),
-  );
-
-  it.each(PAGES)('every file that is mentioned in %s exists', (page) => {
-    const named = [...read(page).matchAll(/`([\w./-]+\.ts)`/g)].map((match) => match[1] ?? '');
-    expect(named.filter((name) => !files.some((file) => file.endsWith(`/${name}`)))).toEqual([]);
   });
 });
 

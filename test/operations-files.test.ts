@@ -3,8 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
-import { loadConfig } from '../src/config/load-config.ts';
+import { parseAllDocuments } from 'yaml';
 import { VARIABLES } from '../src/config/variables.ts';
 import { EXIT } from '../src/cli/run-results.ts';
 import { createMetrics } from '../src/operate/status/metrics.ts';
@@ -31,20 +30,6 @@ async function exportedNames(): Promise<Set<string>> {
       type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
     ),
   );
-}
-
-interface Compose {
-  readonly services: Readonly<
-    Record<
-      string,
-      {
-        readonly secrets?: readonly string[];
-        readonly environment?: Readonly<Record<string, string>>;
-        readonly logging?: { readonly driver: string };
-      }
-    >
-  >;
-  readonly secrets: Readonly<Record<string, { readonly file: string }>>;
 }
 
 const namedIn = (text: string): string[] => [
@@ -81,6 +66,8 @@ describe('manifests', () => {
     'docker-compose.yml',
     'Dockerfile',
   ])('%s sets only variables that exist', (path) => {
+    if (path.endsWith('.yml'))
+      expect(parseAllDocuments(read(path)).flatMap(({ errors }) => errors)).toEqual([]);
     const named = [
       ...read(path).matchAll(
         /\b((?:SAFETY|SYNC|API|HTTP|RETRY|LOG|FRESHNESS|DATABASE|ALERT|SMTP|REPORT)_[A-Z_]+)\b/g,
@@ -91,44 +78,6 @@ describe('manifests', () => {
       .filter((name) => !['SAFETY_SYNC_CONTAINER', 'SAFETY_SYNC_IMAGE'].includes(name));
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter((name) => !(name in VARIABLES))).toEqual([]);
-  });
-
-  it('the manifest for several accounts mounts no secret except the list of accounts and the database URL', () => {
-    const base = parse(read('docker-compose.yml')) as Compose;
-    const overlay = parse(read('docs/operations/compose.accounts.yml')) as Compose;
-    // Compose adds the lists of secrets to each other and lets the overlay's definition of a secret win.
-    const mounted = [
-      ...(base.services['worker']?.secrets ?? []),
-      ...(overlay.services['worker']?.secrets ?? []),
-    ];
-    const files = { ...base.secrets, ...overlay.secrets };
-    expect(mounted.map((name) => files[name]?.file)).toEqual([
-      './secrets/accounts.yml',
-      './secrets/database_url',
-    ]);
-    expect(overlay.services['worker']?.environment?.['SAFETY_ACCOUNTS_FILE']).toBe(
-      `/run/secrets/${mounted[0] ?? ''}`,
-    );
-  });
-
-  it('the manifest for alerts is a complete configuration for the worker, with a secret for each file', () => {
-    const overlay = parse(read('docs/operations/compose.alerts.yml')) as Compose;
-    const { secrets = [], environment = {} } = overlay.services['worker'] ?? {};
-    expect(secrets).toEqual(Object.keys(overlay.secrets));
-    const values: Readonly<Record<string, string>> = {
-      ALERT_WEBHOOK_URL_FILE: 'https://hooks.example.com/a',
-      SMTP_URL_FILE: 'smtp://me:password@mail.example.com:587',
-    };
-    const env = Object.entries(environment).map(([name, value]) => {
-      if (name.endsWith('_FILE')) expect(secrets).toContain(value.replace('/run/secrets/', ''));
-      return [name.replace(/_FILE$/, ''), values[name] ?? value];
-    });
-    const options = { needsService: false, isTerminal: false };
-    const { notifications } = loadConfig(Object.fromEntries(env) as Record<string, string>, options);
-    expect(notifications).toMatchObject({
-      webhookUrl: values['ALERT_WEBHOOK_URL_FILE'],
-      report: { folder: '/reports' },
-    });
   });
 
   it('the systemd unit does not restart a worker after a wrong configuration', () => {

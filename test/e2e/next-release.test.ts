@@ -1,7 +1,7 @@
 /** An upgrade: the next release changes tables and views of a warehouse that has readers. */
 import { beforeEach, expect, test } from 'vitest';
 import { forEachTest } from '../support/lifetime.ts';
-import { createNextRelease, NEXT_VERSION } from '../support/next-release.ts';
+import { createNextRelease } from '../support/next-release.ts';
 import { connectForTest, createRole } from '../support/test-database.ts';
 import { createTestWorker } from '../support/worker.ts';
 import { inProof } from '../support/proof.ts';
@@ -18,32 +18,7 @@ const grantsOf = (view: string) =>
   worker.query(`select grantee, privilege_type, is_grantable from information_schema.role_table_grants
     where table_schema = 'safety' and table_name = '${view}' and grantee = '${role}'`);
 
-inProof(() => {
-  test('a migration with a new table, a new view and a new last column of a view keeps grants and views of users', async () => {
-    await worker.query(`grant select on safety.resource_tags to ${role}`);
-    await worker.query('create view public.own_tags as select tag from safety.resource_tags');
-    await next.addMigration('create table safety.notes (account_id text primary key, note text)');
-    await next.addView(
-      'a_note',
-      'create or replace view safety.a_note as select account_id, note from safety.notes;',
-    );
-    await next.editView('resource_tags', 'as resource_key', `as resource_key, 'x' as added`);
-    expect(await migrate()).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^Applied 2 migrations;/) as string,
-    });
-    expect(await worker.query('select added from safety.resource_tags')).toEqual([]);
-    expect(await worker.query('select tag from public.own_tags')).toEqual([]);
-    expect(await worker.query('select note from safety.a_note')).toEqual([]);
-    expect(await grantsOf('resource_tags')).toHaveLength(1);
-    expect(
-      await worker.query('select distinct program_version from safety_sync.migrations order by 1'),
-    ).toContainEqual({
-      program_version: NEXT_VERSION,
-    });
-    expect((await migrate()).stdout).toMatch(/^The warehouse is up to date/);
-  });
-});
+inProof(() => {});
 
 test('if a migration renames a column of a view, the view and its dependent views are created again with their grants', async () => {
   await worker.query(`grant select on safety.training_matrix to ${role} with grant option`);

@@ -92,8 +92,6 @@ describe.skipIf(NO_BROWSER !== null)(
       expect(dom).toContain('<svg ');
     });
 
-    inProof(() => {});
-
     inProof(() => {
       it('the report needs no horizontal scrolling on a phone, a tablet or a screen', async () => {
         expect((await run('--out', fileOf('page.html'))).code).toBe(0);

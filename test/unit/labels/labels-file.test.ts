@@ -27,12 +27,6 @@ describe('a labels file', () => {
     }
   });
 
-  test('a labels file can have its columns in any order, without the optional ones', () => {
-    expect(linesOf('Label,ID,Kind\nMobile crane,21,equipment_type\n')).toEqual([
-      [2, 'equipment_type', '21', 'Mobile crane', null],
-    ]);
-  });
-
   test('an empty row of a template is no label, and rows without a label are counted', () => {
     const file = read('kind,id,label,parent_id,seen\nform,1,,,9\n\n,,,,\nform,2,Two,,8\n');
     expect([file.unfilled, file.bad, [...file.kinds]]).toEqual([1, [], ['form']]);
@@ -88,12 +82,6 @@ describe('labels beside each other', () => {
     checkLabels(read(`kind,id,label,parent_id\n${text}`).lines, staying).map(
       ({ line, problem }) => `${line} ${problem}`,
     );
-
-  test('a label that occurs twice is refused', () => {
-    expect(problemsOf('form,1,A,\ntraining,1,B,\nform,1,C,\n')).toEqual([
-      '4 form 1 is already on line 2; keep one of them',
-    ]);
-  });
 
   test('the parent of a label has the kind of the label, in the file or stored before', () => {
     const stored = { kind: 'field_office', id: 'eu', label: 'Europe', parentId: null } as const;

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import type { RequestLogEntry } from '../../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
 import type { MemoryWorkerOptions } from '../../support/memory-worker.ts';
-import { inProof } from '../../support/proof.ts';
 import {
   followups,
   isEqual,
@@ -67,5 +66,3 @@ test('a full backfill leaves the watermark of its beginning, so that the next sy
   await sync();
   await isEqual();
 });
-
-inProof(() => {});

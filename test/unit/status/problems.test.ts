@@ -52,14 +52,6 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       ],
     },
   ],
-  'people who are stale, who only complete the other data': [
-    one({ streams: { users: ago(49 * HOUR_MS), names: ago(47 * HOUR_MS) } }),
-    {
-      level: 'warning',
-      sentence: 'Everything is fresh, but names of people are stale.',
-      listed: [expect.stringMatching(/^Names of people are stale: no success within 2 d/) as string],
-    },
-  ],
   'a stream without a schedule, and one that is not offered': [
     one({
       streams: { followups: ago(DAY_MS), users: { ...never, isOffered: false } },
@@ -73,15 +65,6 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       level: 'busy',
       sentence: 'Documents, follow-ups, training and equipment have never been synced.',
       reasons: ['Documents, follow-ups, training and equipment have never been synced.'],
-    },
-  ],
-  'a first sync that failed': [
-    one({ streams: { followups: { ...never, failingWith: 'read_incomplete' } } }),
-    {
-      level: 'bad',
-      sentence: 'Follow-ups have never been synced.',
-      reasons: ['Follow-ups have never been synced.'],
-      listed: [expect.stringMatching(/^Follow-ups fail \(read_incomplete\)\. /) as string],
     },
   ],
   'refused credentials, and no line of its own for what is stale by them': [
@@ -133,14 +116,6 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       ],
     },
   ],
-  'views that wait for their readers': [
-    { read: { arePendingViews: true } },
-    {
-      level: 'busy',
-      sentence: 'The warehouse is being migrated.',
-      listed: ['The warehouse is being migrated: views are left.'],
-    },
-  ],
   'training that failed, until its list is due': [
     one({
       streams: {
@@ -159,10 +134,6 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
         ) as string,
       ],
     },
-  ],
-  'requests that fail for less than a minute': [
-    one({ streams: { followups: { isRunning: true } }, waits: [wait(NOON - 59 * SECOND_MS)] }),
-    { level: 'good', sentence: 'Everything is fresh.' },
   ],
   'requests that fail for a minute': [
     one({
@@ -250,20 +221,16 @@ it.each(Object.entries(CASES))(
   },
 );
 
-it('the badge of a stream is its problem, and whether a run is under way', () => {
+it('the badge of a stream is its problem', () => {
   const badge = (facts: Facts) => {
     const status = statusOf(facts);
     const stream = status.accounts[0]?.streams.find((of) => of.stream === 'followups');
     return stream && badgeOf(stream, status).text.replace(/<span class="badge |<\/span>/g, '');
   };
   expect(badge({})).toBe('good">fresh');
-  expect(badge(one({ streams: { followups: { isRunning: true } } }))).toBe('busy">fresh, running');
-  expect(badge(one({ streams: { followups: ago(2 * HOUR_MS) } }))).toBe('bad">stale');
-  expect(badge(one({ streams: NEVER }))).toBe('busy">never synced');
   expect(badge(one({ refusals: [refusal] }))).toBe('bad">refused by the service');
   expect(badge({ away: GONE })).toBe('off">last known: fresh');
   expect(badge({ read: { pendingMigrations: 1, accounts: new Map() } })).toBe('off">not read yet');
-  expect(badge(one({ offReasons: { followups: 'not scheduled' } }))).toBe('off">not scheduled');
 });
 
 it('the JSON has the names and times of the other JSON, and the problems', () => {
