@@ -22,7 +22,8 @@ import { formatTime } from './shared/format.ts';
 import { type Clock, systemClock } from './shared/time.ts';
 import { STREAM_NAMES } from './engine/streams/index.ts';
 import type { RunContext, RunEvents } from './engine/sync/run.ts';
-import { createSourceGuard, IDENTITY_METHOD } from './engine/sync/source.ts';
+import { createSourceGuard } from './engine/sync/source.ts';
+import { IDENTITY_METHOD } from './engine/streams/optional-methods.ts';
 import { createBudgetStore } from './engine/control-tables/request-budget.ts';
 import type { MigrateOptions } from './warehouse/migrate.ts';
 import { openWarehouse } from './warehouse/open-warehouse.ts';
@@ -185,6 +186,7 @@ export async function createApp(options: CreateAppOptions) {
           store: createBudgetStore(db, accountId),
           clock,
           admit: async (method) => {
+            // The request for the identity decides about the others.
             if (method !== IDENTITY_METHOD) await source.assertSame();
           },
           addSecrets,

@@ -27,6 +27,9 @@ interface OptionalList {
 
 const named = (kind: string, naming: Naming) => ({ names: { [kind]: naming } });
 
+/** Says which account of the service the token belongs to. */
+export const IDENTITY_METHOD = 'account.info';
+
 export const OPTIONAL_LISTS = {
   'users.list': { listKey: 'users' },
   'equipmenttypes.list': {

@@ -2,14 +2,11 @@
 import { createRequestMeter } from '../api/requests.ts';
 import { readOptionalMethods, writeOptionalMethods } from '../control-tables/optional-methods.ts';
 import { readSource, type Source, writeSource } from '../control-tables/sources.ts';
-import { isLeftAlone } from '../streams/optional-methods.ts';
+import { IDENTITY_METHOD, isLeftAlone } from '../streams/optional-methods.ts';
 import { isWireRecord } from '../streams/wire.ts';
 import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/time.ts';
 import type { RunContext } from './run.ts';
-
-/** The request for the identity is not refused: it decides about the others. */
-export const IDENTITY_METHOD = 'account.info';
 
 type Identity = Pick<Source, 'serviceId' | 'serviceName'>;
 /** A service that cannot be reached fails for the list, too: there is no need to wait for it twice. */

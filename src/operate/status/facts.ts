@@ -2,6 +2,7 @@
 import { type OffReason, offReasonOf, type OffReasons } from '../../config/account-config.ts';
 import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
+import { IDENTITY_METHOD } from '../../engine/streams/optional-methods.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import type { Wait } from '../../shared/errors.ts';
@@ -38,7 +39,7 @@ export function toStreamStatus(
   const isStale = ageMs > budgetOf(stream, freshnessBudgetMinutes);
   const freshness = lastSuccessMs === null ? 'never' : isStale ? 'stale' : 'fresh';
   const { method, optionalMethods = [] } = streamNamed(stream);
-  const waiting = waits.find((one) => [method, ...optionalMethods].includes(one.method));
+  const waiting = waits.find((one) => [method, ...optionalMethods, IDENTITY_METHOD].includes(one.method));
   const wait = (facts.isRunning ? waiting : undefined) ?? null;
   return { ...facts, isScheduled: offReason === null, offReason, freshness, wait };
 }

@@ -5,8 +5,8 @@
  */
 import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
 import { streamWords } from '../../engine/streams/index.ts';
-import { adviceOf, type TokenSource } from '../../shared/errors.ts';
-import { capital } from '../../shared/format.ts';
+import { adviceOf, type TokenSource, type Wait } from '../../shared/errors.ts';
+import { capital, formatDuration } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import type { Problem, ProblemKind } from './problem.ts';
 
@@ -38,6 +38,12 @@ const streams =
     const isOne = words.length === 1 && /^the reconcile |^(?!names ).*[^s]$/.test(words[0] ?? '');
     return `${joinNames(words)} ${isOne ? singular : plural}`;
   };
+
+/** For example `Waiting: connection refused, attempt 7 of 9, next in 13 s.` */
+export function waitWords({ reason, attempt, attempts, nextMs }: Wait, nowMs: number): string {
+  const inMs = Math.max(0, nextMs - nowMs);
+  return `Waiting: ${reason}, attempt ${attempt} of ${attempts}, next in ${formatDuration(inMs)}.`;
+}
 
 export const streamNames = (subjects: readonly string[]): string => joinNames(subjects.map(streamWords));
 

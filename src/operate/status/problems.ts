@@ -5,7 +5,7 @@
  */
 import { streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { ERROR_KINDS, type ErrorCode, type TokenSource } from '../../shared/errors.ts';
+import { ERROR_KINDS, type ErrorCode, type TokenSource, type Wait } from '../../shared/errors.ts';
 import { formatAge, formatDuration, formatNumber, formatTime, roughly } from '../../shared/format.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import {
@@ -16,7 +16,7 @@ import {
   type WarehouseFacts,
   type WorkerState,
 } from './facts.ts';
-import { streamNames } from './problem-words.ts';
+import { streamNames, waitWords } from './problem-words.ts';
 import { type Problem, problem } from './problem.ts';
 
 interface ProcessState {
@@ -25,10 +25,13 @@ interface ProcessState {
   readonly migrationWaits: string | null;
   readonly alerts: AlertsStatus;
   readonly warehouse: WarehouseFacts;
+  readonly accounts: readonly { readonly waits?: readonly Wait[] }[];
+  readonly nowMs: number;
 }
 
 /** Problems of all accounts of a worker, the worst first. */
-export function processProblems({ worker, migrationWaits, alerts, warehouse }: ProcessState): Problem[] {
+export function processProblems(state: ProcessState): Problem[] {
+  const { worker, migrationWaits, alerts, warehouse, accounts, nowMs } = state;
   const { accountsRead: read, problem: away } = warehouse;
   const found: Problem[] = [];
   if (worker === 'stopping') found.push(problem({ kind: 'stopping', level: 'warning', isReason: true }));
@@ -39,8 +42,11 @@ export function processProblems({ worker, migrationWaits, alerts, warehouse }: P
     const isReason = read.pendingMigrations > 0;
     const detail = isReason ? formatNumber(read.pendingMigrations, 'migration') : 'views are left';
     found.push(problem({ kind: 'migrating', level: 'busy', isReason, detail, note: migrationWaits }));
-  } else if (read === null || worker === 'starting')
-    found.push(problem({ kind: 'starting', level: 'busy', isReason: true }));
+  } else if (read === null || worker === 'starting') {
+    const [wait] = accounts.flatMap(({ waits = [] }) => waits);
+    const note = wait === undefined ? null : waitWords(wait, nowMs);
+    found.push(problem({ kind: 'starting', level: 'busy', isReason: true, note }));
+  }
   for (const { name: subject, problem: quote } of alerts.channels)
     if (quote !== null) found.push(problem({ kind: 'alerts_refused', level: 'warning', subject, quote }));
   return found;

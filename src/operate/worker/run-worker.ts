@@ -177,6 +177,8 @@ async function migrateWhenPossible(
       if (applied > 0) log.info({ applied }, 'the warehouse was migrated');
       return;
     } catch (caught) {
+      // A stop ends the connections.
+      if (app.signal.aborted) return;
       const error = toDatabaseError(caught);
       if (!isOutage(error)) throw error;
       outage.recordFailure(error);

@@ -5,6 +5,7 @@ import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '.
 import { toIso, toMs } from '../../shared/time.ts';
 import type { StreamStatus } from '../../operate/status/facts.ts';
 import type { ProblemKind } from '../../operate/status/problem.ts';
+import { waitWords } from '../../operate/status/problem-words.ts';
 import type { AccountDetail } from '../../operate/status/read-detail.ts';
 import { areAccountsRead, type Status } from '../../operate/status/status.ts';
 import { type Html, html, type HtmlValue } from '../html.ts';
@@ -58,15 +59,8 @@ function activityOf(stream: StreamStatus, { recentRuns }: AccountDetail, nowMs: 
   if (run === undefined) return null;
   const took = formatDuration(Math.max(0, nowMs - toMs(run.started_at)));
   const { wait } = stream;
-  const nextMs = wait === null ? 0 : Math.max(0, wait.nextMs - nowMs);
   return html`<span class="t-busy">${run.kind} for ${took}: ${formatNumber(run.records_read, 'record')}</span>
-    ${
-      wait !== null &&
-      html`<span class="t-warning"
-        >Waiting: ${wait.reason}, attempt ${wait.attempt} of ${wait.attempts}, next in
-        ${formatDuration(nextMs)}.</span
-      >`
-    }`;
+    ${wait !== null && html`<span class="t-warning">${waitWords(wait, nowMs)}</span>`}`;
 }
 
 function streamTable(streams: readonly StreamStatus[], detail: AccountDetail | null, status: Status): Html {
