@@ -44,7 +44,7 @@ test('a session whose backend is terminated at any moment completes or rejects e
       await session.query('commit');
     };
     await outcome(transaction());
-    await outcome(session.copy('copy rows from stdin', '1\n2\n'));
+    await outcome(session.copy('copy rows from stdin', ['1\n2\n']));
     await outcome(session.query('select 1'));
     await ended;
     await expect.poll(() => session.isLost).toBe(true);

@@ -11,7 +11,7 @@ beforeEach(async () => {
   await session.query('create temporary table numbers (a int primary key)');
 });
 
-const copy = (lines: string) => session.copy('copy numbers from stdin', lines);
+const copy = (lines: string) => session.copy('copy numbers from stdin', [lines]);
 const count = async () => {
   const [row] = await session.query<{ count: number }>('select count(*)::int as count from numbers');
   return row?.count;

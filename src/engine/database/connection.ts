@@ -45,7 +45,7 @@ export interface Connection {
    * `copy … from stdin`: sends the lines, resolves when PostgreSQL has taken them. On a session `query` and other COPYs
    * and statements through `db` wait for it.
    */
-  copy(statement: string, lines: string): Promise<void>;
+  copy(statement: string, lines: readonly (string | Buffer)[]): Promise<void>;
   /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
   readonly isLost: boolean;
   close(): Promise<void>;
@@ -201,7 +201,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     if (isLost) setImmediate(() => query.reject(broken()));
   });
 
-  async function sendCopy(text: string, lines: string): Promise<void> {
+  async function sendCopy(text: string, lines: readonly (string | Buffer)[]): Promise<void> {
     const query = client.unsafe(text);
     // The promise of the query is settled when the COPY begins.
     const ended = new Promise<void>((resolve, reject) => {
@@ -213,7 +213,8 @@ export function openConnection(options: ConnectionOptions): Connection {
     let sink: Writable | undefined;
     try {
       sink = await Promise.race([query.writable(), lost]);
-      sink.end(lines);
+      for (const chunk of lines) sink.write(chunk);
+      sink.end();
       await done;
     } finally {
       // Otherwise postgres.js sends CopyDone after a failure, possibly into the next COPY.

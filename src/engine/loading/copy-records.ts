@@ -40,11 +40,41 @@ export function toCopyLine(columns: readonly ColumnShape[], row: Row, prefix = '
   return `${line}\n`;
 }
 
+const CHUNK_BYTES = 64 * 1024;
+/** Maximum number of UTF-8 bytes for a UTF-16 code unit. */
+const MOST_BYTES_OF_A_UNIT = 3;
+
+/** The text of one COPY, encoded as it is made: bytes take less memory than texts, and large chunks fewer writes. */
+class CopyChunks {
+  private full: Buffer[] = [];
+  private open: Buffer | undefined;
+  private used = 0;
+
+  add(text: string): void {
+    const most = text.length * MOST_BYTES_OF_A_UNIT;
+    if (this.used + most > CHUNK_BYTES) this.close();
+    if (most > CHUNK_BYTES) this.full.push(Buffer.from(text));
+    else this.used += (this.open ??= Buffer.allocUnsafeSlow(CHUNK_BYTES)).write(text, this.used);
+  }
+
+  private close(): void {
+    if (this.open !== undefined) this.full.push(this.open.subarray(0, this.used));
+    this.open = undefined;
+    this.used = 0;
+  }
+
+  /** Removes and returns everything that was added. */
+  take(): readonly Buffer[] {
+    this.close();
+    return this.full.splice(0);
+  }
+}
+
 /** Rows of records in the format of COPY. */
 export interface CopyText {
   readonly records: ReadRecord[];
   /** One for each table, parents first. */
-  readonly texts: string[];
+  readonly chunks: readonly CopyChunks[];
 }
 
 /** PostgreSQL reads it as the transaction's time. */
@@ -102,22 +132,24 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
   let settings: Promise<CopySettings | null> | undefined;
   const readSettings = () => (settings ??= readCopySettings(connection, shape));
 
-  function render(copies: readonly TableCopy[], record: PreparedRecord, { records, texts }: CopyText): void {
+  function render(copies: readonly TableCopy[], record: PreparedRecord, { records, chunks }: CopyText): void {
     records.push(record.read);
     copies.forEach(({ columns, prefixOf }, position) => {
       const rows = record.rows[position] ?? [];
       if (rows.length === 0) return;
       const prefix = prefixOf(record);
-      let lines = texts[position] ?? '';
+      let lines = '';
       for (const row of rows) lines += toCopyLine(columns, row, prefix);
-      texts[position] = lines;
+      chunks[position]?.add(lines);
     });
   }
 
   /** Frees the memory of the rows. */
-  async function copy(copies: readonly TableCopy[], { texts }: CopyText): Promise<void> {
-    for (const [position, text] of texts.splice(0).entries())
-      if (text !== '') await connection.copy(copies[position]?.statement ?? '', text);
+  async function copy(copies: readonly TableCopy[], { chunks }: CopyText): Promise<void> {
+    for (const [position, ofTable] of chunks.entries()) {
+      const lines = ofTable.take();
+      if (lines.length > 0) await connection.copy(copies[position]?.statement ?? '', lines);
+    }
   }
 
   async function copyIntoTables(text: CopyText): Promise<void> {
@@ -138,7 +170,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
 
   return {
     mayCopyIntoTables: async () => (await readSettings()) !== null,
-    begin: (): CopyText => ({ records: [], texts: tables.map(() => '') }),
+    begin: (): CopyText => ({ records: [], chunks: tables.map(() => new CopyChunks()) }),
     addNew(record: PreparedRecord, into: CopyText): void {
       if (since !== undefined) {
         const time = record.parent[since] as string | null;

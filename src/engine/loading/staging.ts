@@ -32,7 +32,7 @@ export async function markSeen(connection: Connection, keys: readonly string[]):
 export async function writeIssues(connection: Connection, lines: string): Promise<void> {
   if (lines === '') return;
   const columns = ISSUE_STAGE_COLUMNS.map(({ name }) => `"${name}"`).join(', ');
-  await connection.copy(`copy pg_temp.stage_issues (${columns}) from stdin`, lines);
+  await connection.copy(`copy pg_temp.stage_issues (${columns}) from stdin`, [lines]);
 }
 
 /** Removes the issues of a record that PostgreSQL has refused. */
