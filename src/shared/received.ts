@@ -14,18 +14,26 @@ interface About {
   readonly excess?: string | null;
   /** Its value if it was not received as text. */
   readonly value?: { readonly parsed: unknown } | undefined;
+  /** Where its bytes are; default: all of them. */
+  readonly from?: number;
+  readonly to?: number;
 }
 
 export class Received {
-  readonly bytes: Buffer;
+  /** Bounds instead of a view: the views of 100,000 records take 20 MB. */
+  private readonly source: Buffer;
+  private readonly from: number;
+  readonly length: number;
   readonly excess: string | null;
   /** Set by `recordKey`, because readers need the key several times; undefined: not read yet. */
   key: string | null | undefined;
   private readonly fields: Readonly<Record<string, unknown>>;
   private readonly value: About['value'];
 
-  constructor(bytes: Buffer, { fields, excess = null, value }: About) {
-    this.bytes = bytes;
+  constructor(source: Buffer, { fields, excess = null, value, from = 0, to = source.length }: About) {
+    this.source = source;
+    this.from = from;
+    this.length = to - from;
     this.fields = fields;
     this.excess = excess;
     this.value = value;
@@ -46,6 +54,10 @@ export class Received {
   /** One of the fields that readers use; undefined: the record has none of this name. */
   field(name: string): unknown {
     return this.fields[name];
+  }
+
+  get bytes(): Buffer {
+    return this.source.subarray(this.from, this.from + this.length);
   }
 
   get text(): string {

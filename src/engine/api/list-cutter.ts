@@ -134,8 +134,8 @@ function cutElements(bytes: Buffer, from: number, fields: readonly string[]) {
     let last = end;
     while (last > first && (bytes[last - 1] ?? 0) <= SPACE) last -= 1;
     if (first < last) {
-      const about = { fields: scan.fields(bytes), excess: scan.deepest > DEEPEST ? TOO_DEEP : null };
-      records.push(new Received(bytes.subarray(first, last), about));
+      const excess = scan.deepest > DEEPEST ? TOO_DEEP : null;
+      records.push(new Received(bytes, { fields: scan.fields(bytes), excess, from: first, to: last }));
     } else if (!isLast || records.length > 0) throw notJson('the list has a comma without an element');
     if (isLast) return { records, end };
     start = end + 1;

@@ -171,7 +171,7 @@ export async function createLoad(options: LoadOptions) {
         const read = toReadRecord(received, { stream, about, ord: nextOrd++, secret, unknown });
         if (read.key === null) keyless += 1;
         open.push(read);
-        openBytes += received.bytes.length;
+        openBytes += received.length;
         if (open.length >= BATCH_RECORDS || openBytes >= BATCH_BYTES) await closeBatch();
       }
     },
