@@ -39,7 +39,7 @@ try {
     [
       ...flags,
       '--force-device-scale-factor=0.8',
-      '--window-size=1200,840',
+      '--window-size=1200,872',
       `--screenshot=${picture}`,
       `file://${page}`,
     ],

@@ -57,6 +57,7 @@ table{overflow-wrap:normal}th a{overflow-wrap:anywhere}
 footer{padding-top:2rem;padding-bottom:2.5rem}
 @media (max-width:42rem){th,td{padding-right:.35rem}table{font-size:.8rem}.card{padding:.85rem .9rem}td.num,.badge{white-space:normal}}
 @media (min-width:120rem){body{font-size:19px}}
+@media print{:root{--bg:#fff;color-scheme:light}body{font-size:10pt}.hero{padding:1rem}.hero h1{font-size:20pt}.card{border:0;padding:0}tr{break-inside:avoid}tr:has(+tr>.remark),h2{break-after:avoid}}
 `;
 
 export const REPORT_STYLE = `${BASE}${palette(
@@ -85,7 +86,8 @@ section{background:var(--card);border:1px solid var(--line);border-radius:.7rem;
 .first{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(18rem,100%),1fr));gap:1rem;overflow-wrap:anywhere}
 .first section{margin:0;padding:1rem 1.2rem;min-width:0}.first h2{font-size:1.05rem}
 .first section:first-child{border-color:var(--bad)}.first section:first-child h2{color:var(--bad)}
-.first ol{margin:0;padding-left:1.1rem;font-size:.9rem;line-height:1.4}.first li{margin-bottom:.35rem}
+.first ol{margin:0;padding:0;list-style:none;font-size:.9rem;line-height:1.4}.first li{padding:.5rem 0;border-top:1px solid var(--line)}.first li:first-child{border-top:0;padding-top:0}
+.first li span{display:block}.first li span:last-child{color:var(--dim)}
 figure{margin:1.8rem 0 1.2rem}
 figcaption,caption{font-weight:600;font-size:.95rem;text-align:left;padding:0 0 .4rem}
 .scroll{margin:0 0 .4rem}.scroll+.scroll,.note+.scroll,.lead+.scroll+.scroll{margin-top:1.6rem}
@@ -93,6 +95,7 @@ figcaption,caption{font-weight:600;font-size:.95rem;text-align:left;padding:0 0 
 .plot{position:relative}.plot span{position:absolute;top:-.1rem;left:0;font-size:.75rem;color:var(--dim)}.plot svg{height:9rem}.plot path{fill:none;vector-effect:non-scaling-stroke}
 .ends{display:flex;justify-content:space-between;font-size:.75rem;color:var(--dim)}
 td.remark{color:var(--text);padding-bottom:.6rem}
+#areas table{table-layout:fixed}#areas th:first-child{width:22%}#areas th,#areas td{padding-right:.6rem}#areas th:last-child,#areas td:last-child{padding-right:0}#areas th{overflow-wrap:break-word}
 footer{padding-bottom:3rem}
 @media (max-width:42rem){th,td{padding-right:.5rem}table{font-size:.8rem}thead th{font-size:.75rem}.key-figures{grid-template-columns:1fr 1fr}.key-figures div{padding:.7rem .9rem}.key-figures .value{font-size:1.8rem}.key-figures div:last-child{grid-column:1/-1}main{display:flex;flex-direction:column}.first{order:-1;margin-top:1rem}}
 @media print{
@@ -101,10 +104,10 @@ body{font-size:10pt}
 header,main,footer{max-width:none;padding:0}
 section{border:0;padding:0}
 .key-figures{grid-template-columns:repeat(5,1fr)}.key-figures div{padding:.5rem .6rem}.key-figures .value{font-size:1.5rem}.key-figures dt,.change,.beside{font-size:7.5pt}
-table{font-size:8.5pt}th,td{padding:.2rem .6rem .2rem 0}
-h2,caption,figcaption,thead{break-after:avoid}
-figure,tr,.key-figures{break-inside:avoid}
-.first{grid-template-columns:1fr 1fr 1fr}.first ol{font-size:8pt}
+table,thead th,td.remark,.note,.key{font-size:8.5pt}th,td{padding:.2rem .6rem .2rem 0}
+h2,.lead,caption,figcaption,thead,tr:has(+tr>.remark),tbody tr:nth-child(-n+3){break-after:avoid}
+figure,tr,.lead,.key-figures,.first{break-inside:avoid}
+.first{grid-template-columns:1fr 1fr 1fr}.first section{padding:0}.first ol,.first .note{font-size:8pt}.lead{font-size:10pt}
 .spare{display:table-cell}
 nav,footer{display:none}
 }

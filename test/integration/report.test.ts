@@ -107,7 +107,7 @@ test('the first screen names expired inspections of equipment in service, longes
     expired?.['office'],
     expired?.['person'] ?? 'nobody is responsible',
   ])
-    expect(first?.text).toContain(part);
+    expect(first?.texts.join(' ')).toContain(part);
   expect(stop?.lines.length).toBe(5);
   expect(stop?.rest).toBe(`and ${report.figures.expired_inspections - 5} more expired inspections`);
 });

@@ -45,7 +45,7 @@ export function readWorkbook(bytes: Buffer): Map<string, Map<string, ReadCell>[]
   return new Map(
     [...book.matchAll(/<sheet name="([^"]+)"[^>]*r:id="(\w+)"/g)].map(([, name = '', id = '']) => {
       const xml = files.get(`xl/${targets.get(id) ?? ''}`) ?? '';
-      const rows = [...xml.matchAll(/<row r="\d+">(.*?)<\/row>/gs)].map(
+      const rows = [...xml.matchAll(/<row r="\d+"[^>]*>(.*?)<\/row>/gs)].map(
         ([, row = '']) =>
           new Map(
             [...row.matchAll(/<c r="([A-Z]+)\d+"([^>]*)>(.*?)<\/c>/gs)].map(

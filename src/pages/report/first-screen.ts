@@ -1,6 +1,6 @@
 /** What the report, its mail and its workbook begin with: the state of the data, key figures, what to do first. */
 import { streamNamed } from '../../engine/streams/index.ts';
-import { formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
+import { capital, formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/time.ts';
 import { shortenPseudonyms } from '../../shared/pseudonym.ts';
 import { dayAfter, formatDay, formatShare, formatWeekday, shorten } from '../words.ts';
@@ -13,7 +13,7 @@ export interface KeyFigure {
   readonly title: string;
   readonly value: string;
   readonly beside: string;
-  /** For example `▲ 3 more than a week ago`; empty: the earlier value is not known. */
+  /** For example `▲ 3 in a week`; empty: the earlier value is not known. */
   readonly change: string;
   readonly isBetter?: boolean | undefined;
   readonly isBad?: boolean;
@@ -37,8 +37,7 @@ function compare(now: number, before: number | undefined): Pick<KeyFigure, 'chan
   const by = now - (before ?? Number.NaN);
   if (Number.isNaN(by)) return { change: '' };
   if (by === 0) return { change: 'as many as a week ago' };
-  const words = by > 0 ? `▲ ${formatCount(by)} more` : `▼ ${formatCount(-by)} fewer`;
-  return { change: `${words} than a week ago`, isBetter: by < 0 };
+  return { change: `${by > 0 ? '▲' : '▼'} ${formatCount(Math.abs(by))} in a week`, isBetter: by < 0 };
 }
 
 export function keyFiguresOf(report: Report): KeyFigure[] {
@@ -103,8 +102,12 @@ export function keyFiguresOf(report: Report): KeyFigure[] {
 
 export interface FirstList {
   readonly title: string;
-  /** Each begins with a record. */
-  readonly lines: readonly { readonly url: string | null; readonly shown: string; readonly text: string }[];
+  /** A record, and texts about it, the important one first. */
+  readonly lines: readonly {
+    readonly url: string | null;
+    readonly shown: string;
+    readonly texts: readonly string[];
+  }[];
   /** What the lines leave out; empty: nothing. */
   readonly rest: string;
   readonly none: string;
@@ -112,7 +115,7 @@ export interface FirstList {
 
 const MOST_LINES = 5;
 /** Of each kind of task. */
-const MOST_TASKS = 4;
+const MOST_TASKS = 2;
 const NOTE_LENGTH = 90;
 
 export function firstListsOf(report: Report): FirstList[] {
@@ -120,17 +123,18 @@ export function firstListsOf(report: Report): FirstList[] {
   const linesOf = (
     list: ListName,
     rows: readonly Row[],
-    toTexts: (row: Row) => readonly [shown: string, text: string],
+    toTexts: (row: Row) => readonly [shown: string, ...texts: string[]],
   ) =>
     rows.map((row) => {
-      const [shown, text] = toTexts(row);
-      return { url: linkOf(report, list, row), shown, text };
+      const [shown, ...texts] = toTexts(row);
+      return { url: linkOf(report, list, row), shown, texts };
     });
   const expired = lists['expired-inspections'].rows.slice(0, MOST_LINES);
   const busy = lists.people.rows.filter((row) => row['is_active'] !== false && Number(row['due_now']) > 0);
-  const tasks = ['follow-up', 'training', 'inspection'].flatMap((task) =>
+  const soonest = ['follow-up', 'training', 'inspection'].flatMap((task) =>
     lists['due-next'].rows.filter((row) => row['task'] === task).slice(0, MOST_TASKS),
   );
+  const tasks = lists['due-next'].rows.filter((row) => soonest.includes(row));
   const [moreExpired, moreTasks] = [
     f.expired_inspections - expired.length,
     lists['due-next'].total - tasks.length,
@@ -144,7 +148,8 @@ export function firstListsOf(report: Report): FirstList[] {
         const who = textOf(row, 'responsible_name') || 'nobody is responsible';
         return [
           join(' ', textOf(row, 'title'), textOf(row, 'serial_number')),
-          `: ${what}; ${join(', ', textOf(row, 'field_offices'), who)}`,
+          what,
+          join(', ', textOf(row, 'field_offices'), who),
         ];
       }),
       rest: moreExpired > 0 ? `and ${formatNumber(moreExpired, 'more expired inspection')}` : '',
@@ -160,10 +165,7 @@ export function firstListsOf(report: Report): FirstList[] {
           counted(row['expired_inspections'], 'expired inspection'),
         );
         const supervisor = textOf(row, 'supervisor_name').replace(/^(?=.)/, 'supervisor ');
-        return [
-          textOf(row, 'user_name'),
-          `: ${join('; ', due, join(', ', textOf(row, 'field_office'), supervisor))}`,
-        ];
+        return [textOf(row, 'user_name'), due, join(', ', textOf(row, 'field_office'), supervisor)];
       }),
       rest: counted(f.with_leavers, 'open follow-up', ` with ${counted(f.leavers, 'person')} who left`),
       none: 'Nobody has anything overdue, lacking or expired.',
@@ -174,7 +176,8 @@ export function firstListsOf(report: Report): FirstList[] {
         const who = textOf(row, 'responsible_name') || 'nobody';
         return [
           `${formatWeekday(textOf(row, 'due_on'))}: ${textOf(row, 'label')}`,
-          ` (${textOf(row, 'task')}), ${join(', ', who, shorten(textOf(row, 'about'), NOTE_LENGTH))}`,
+          shorten(textOf(row, 'about'), NOTE_LENGTH),
+          `${capital(textOf(row, 'task'))}, ${who}`,
         ];
       }),
       rest: moreTasks > 0 ? `and ${formatNumber(moreTasks, 'more task')} in seven days` : '',

@@ -4,7 +4,7 @@ import { recordUrlOf } from '../../shared/record-urls.ts';
 import { shortenPseudonyms } from '../../shared/pseudonym.ts';
 import { type Html, html, type HtmlValue } from '../html.ts';
 import { type Column, table } from '../table.ts';
-import { formatDay, shorten } from '../words.ts';
+import { formatDay, formatShare, shorten } from '../words.ts';
 import { type Cell, isDay, type Row, titleOf } from './cells.ts';
 import { type List, type ListName, LISTS } from './lists.ts';
 import type { Report } from './read-report.ts';
@@ -44,7 +44,7 @@ const NOTE_LENGTH = 140;
 function shownCell(column: string, cell: Cell): HtmlValue {
   if (cell === null || cell === '') return '–';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
-  if (typeof cell === 'number') return column.startsWith('percent') ? `${cell}\u00a0%` : cell;
+  if (typeof cell === 'number') return column.startsWith('percent') ? formatShare(cell, 100) : cell;
   if (isDay(column)) return formatDay(cell);
   const text = shortenPseudonyms(cell);
   return /_note$|^about$/.test(column) ? shorten(text, NOTE_LENGTH) : text;

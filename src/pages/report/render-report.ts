@@ -23,7 +23,12 @@ const renderFirstList = ({ title, lines, rest, none }: FirstList, at: number): H
     <h2 id="first-${at}">${title}</h2>
     ${lines.length === 0 && html`<p class="empty">${none}</p>`}
     <ol>
-      ${lines.map(({ url, shown, text }) => html`<li>${link(url, html`<b>${shown}</b>`)}${text}</li>`)}
+      ${lines.map(
+        ({ url, shown, texts }) =>
+          html`<li>
+            ${link(url, html`<b>${shown}</b>`)}${texts.map((text) => text !== '' && html`<span>${text}</span>`)}
+          </li>`,
+      )}
     </ol>
     ${rest !== '' && html`<p class="note">${rest}</p>`}
   </section>`;

@@ -77,7 +77,8 @@ function training(report: Report, along: Along): Section {
     lead: `${formatCount(f.compliant)} of ${formatCount(f.needing_training)} people who need training have completed all of it (${formatShare(f.compliant, f.needing_training)}).`,
     body: [
       listTable(report, 'lacking-trainings', along, {
-        columns: 'user_name lacking missing_trainings ~field_office ~supervisor_name',
+        columns: 'user_name lacking field_office ~line_of_business ~supervisor_name',
+        remark: 'missing_trainings',
       }),
       listTable(report, 'trainings', along, {
         columns: 'training_label lacking never_done lapsed ~expiring needed_by',
@@ -140,9 +141,9 @@ function aboutData(report: Report, along: Along): Section {
         caption: 'When each part was last read from the service',
         rows: parts,
         columns: [
-          ['part', ({ stream }) => capital(streamNamed(stream).contents)],
-          ['last read', ({ read_ms: ms }) => (ms === null ? 'never' : formatMoment(ms, timezone)), 'num'],
-          ['newest attempt', ({ has_failed: failed }) => (failed ? 'failed' : ''), 'num'],
+          ['Part', ({ stream }) => capital(streamNamed(stream).contents)],
+          ['Last read', ({ read_ms: ms }) => (ms === null ? 'never' : formatMoment(ms, timezone)), 'num'],
+          ['Newest attempt', ({ has_failed: failed }) => (failed ? 'failed' : ''), 'num'],
         ],
       }),
       files(along),

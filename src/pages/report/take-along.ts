@@ -87,13 +87,14 @@ export function toWorkbook(snapshot: Snapshot): AsyncGenerator<Uint8Array> {
     for (const name of LIST_NAMES) {
       const { columns, rows } = await openList(snapshot, name);
       const widthOf = (column: string): number => {
-        if (/_note$|^about$|^missing_trainings$/.test(column)) return 55;
-        return /name$|label$|title$|offices?$|^area$|link$/.test(column) ? 26 : 13;
+        if (/_note$|^about$|^missing_trainings$/.test(column)) return 40;
+        return /name$|label$|title$|offices?$|business$|group$|number$|^area$|link$/.test(column) ? 21 : 12;
       };
       const titles = columns.map((column) => ({
         title: titleOf(column),
         width: widthOf(column),
         isDay: column.endsWith('_on'),
+        isSpare: /id$|^link$/.test(column),
       }));
       yield { name: LISTS[name].title, columns: titles, rows };
     }

@@ -12,9 +12,11 @@ export type Cell = string | number | boolean | null | URL;
 
 interface Column {
   readonly title: string;
-  /** In characters; the texts of wide columns are wrapped. */
+  /** In characters. */
   readonly width: number;
   readonly isDay?: boolean;
+  /** Not on paper; such columns come last. */
+  readonly isSpare?: boolean;
 }
 
 export interface Sheet {
@@ -26,7 +28,6 @@ export interface Sheet {
 
 /** Limits of the format, and of Excel. */
 const MOST_ROWS = 1_048_576;
-const WIDE = 50;
 const MOST_CHARACTERS = 32_767;
 const LONGEST_LINK = 255;
 /** Day 0 of a workbook. */
@@ -45,8 +46,10 @@ export const WORKBOOK_TYPE = `${TYPE}.sheet`;
 const BOLD = 1;
 const DAY_STYLE = 2;
 const LINK = 3;
-const WRAPPED = 4;
-const STYLES = `${HEAD}<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><fonts count="3"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font><font><u/><sz val="11"/><color rgb="FF26588F"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="5"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1" applyAlignment="1"><alignment wrapText="1"/></xf><xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/><xf numFmtId="0" fontId="2" fillId="0" borderId="0" xfId="0" applyFont="1"/><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1"><alignment vertical="top" wrapText="1"/></xf></cellXfs></styleSheet>`;
+/** Cells begin at the top, and texts are wrapped. */
+const NUMBER = 4;
+const TEXT = 5;
+const STYLES = `${HEAD}<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><fonts count="3"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font><font><u/><sz val="11"/><color rgb="FF26588F"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="6"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1" applyAlignment="1"><alignment horizontal="left" vertical="top" indent="1" wrapText="1"/></xf><xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyAlignment="1"><alignment horizontal="left" vertical="top" indent="1"/></xf><xf numFmtId="0" fontId="2" fillId="0" borderId="0" xfId="0" applyFont="1" applyAlignment="1"><alignment vertical="top"/></xf><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1"><alignment vertical="top"/></xf><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1"><alignment horizontal="left" vertical="top" indent="1" wrapText="1"/></xf></cellXfs></styleSheet>`;
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
@@ -72,9 +75,8 @@ function dayNumberOf({ isDay }: Column, text: string): number | null {
 
 function toCellXml(cell: Cell, column: Column, at: string): string {
   if (cell === null || cell === '') return '';
-  if (typeof cell === 'number') return `<c r="${at}"><v>${cell}</v></c>`;
-  if (typeof cell === 'boolean') return `<c r="${at}" t="b"><v>${cell ? 1 : 0}</v></c>`;
-  const full = String(cell);
+  if (typeof cell === 'number') return `<c r="${at}" s="${NUMBER}"><v>${cell}</v></c>`;
+  const full = typeof cell === 'boolean' ? (cell ? 'yes' : 'no') : String(cell);
   if (cell instanceof URL && full.length <= LONGEST_LINK) {
     const url = toXml(full);
     return `<c r="${at}" s="${LINK}" t="str"><f>HYPERLINK("${url}")</f><v>${url}</v></c>`;
@@ -82,8 +84,24 @@ function toCellXml(cell: Cell, column: Column, at: string): string {
   const day = dayNumberOf(column, full);
   if (day !== null) return `<c r="${at}" s="${DAY_STYLE}"><v>${day}</v></c>`;
   const text = full.length > MOST_CHARACTERS ? `${full.slice(0, MOST_CHARACTERS - 1)}…` : full;
-  const style = column.width >= WIDE ? WRAPPED : 0;
-  return `<c r="${at}" s="${style}" t="inlineStr"><is><t xml:space="preserve">${toXml(text)}</t></is></c>`;
+  return `<c r="${at}" s="${TEXT}" t="inlineStr"><is><t xml:space="preserve">${toXml(text)}</t></is></c>`;
+}
+
+const LINE_HEIGHT = 15;
+const MOST_LINES = 27;
+/** Letters are narrower than the digits that measure a column. */
+const NARROWER = 1.15;
+
+/** Not every program measures wrapped texts when it opens a workbook. */
+function heightOf(cells: readonly Cell[], columns: readonly Column[]): string {
+  const linesOf = (cell: Cell, width: number): number =>
+    typeof cell === 'string'
+      ? cell
+          .split('\n')
+          .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / (NARROWER * width))), 0)
+      : 1;
+  const lines = Math.max(...columns.map(({ width }, at) => linesOf(cells[at] ?? null, width)));
+  return lines > 1 ? ` ht="${LINE_HEIGHT * Math.min(lines, MOST_LINES)}" customHeight="1"` : '';
 }
 
 function beginSheet(columns: readonly Column[]): string {
@@ -94,12 +112,12 @@ function beginSheet(columns: readonly Column[]): string {
     ({ title }, at) =>
       `<c r="${letterOf(at)}1" s="${BOLD}" t="inlineStr"><is><t>${toXml(title)}</t></is></c>`,
   );
-  return `${HEAD}<worksheet xmlns="${MAIN}"><sheetPr><pageSetUpPr fitToPage="1"/></sheetPr><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>${widths.join('')}</cols><sheetData><row r="1">${names.join('')}</row>`;
+  return `${HEAD}<worksheet xmlns="${MAIN}"><sheetPr><pageSetUpPr fitToPage="1"/></sheetPr><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>${widths.join('')}</cols><sheetData><row r="1" ht="${2 * LINE_HEIGHT}" customHeight="1">${names.join('')}</row>`;
 }
 
-/** On paper: landscape, as wide as a page, and as many pages long as it needs. */
+/** On paper: landscape, as wide as a page, as many pages long as it needs, with the name of the sheet and the number of the page. */
 const endSheet = (columns: readonly Column[], rows: number): string =>
-  `</sheetData><autoFilter ref="A1:${letterOf(columns.length - 1)}${rows}"/><pageSetup orientation="landscape" fitToWidth="1" fitToHeight="0"/></worksheet>`;
+  `</sheetData><autoFilter ref="A1:${letterOf(columns.length - 1)}${rows}"/><pageMargins left="0.4" right="0.4" top="0.4" bottom="0.6" header="0.3" footer="0.3"/><pageSetup orientation="landscape" fitToWidth="1" fitToHeight="0"/><headerFooter><oddFooter>&amp;L&amp;A&amp;R&amp;P / &amp;N</oddFooter></headerFooter></worksheet>`;
 
 const relation = (id: number, type: string, target: string): string =>
   `<Relationship Id="rId${id}" Type="${OFFICE}/${type}" Target="${target}"/>`;
@@ -109,14 +127,17 @@ const override = (part: string, type: string): string =>
   `<Override PartName="/xl/${part}" ContentType="${TYPE}.${type}+xml"/>`;
 
 /** The files that name the sheets, by path. The header row is repeated on each printed page. */
-function framesOf(sheets: readonly string[]): Readonly<Record<string, string>> {
-  const ofEach = (toXmlOf: (name: string, at: number) => string): string => sheets.map(toXmlOf).join('');
+function framesOf(sheets: readonly Pick<Sheet, 'name' | 'columns'>[]): Readonly<Record<string, string>> {
+  const ofEach = (toXmlOf: (name: string, at: number) => string): string =>
+    sheets.map(({ name }, at) => toXmlOf(name, at)).join('');
+  const lastOf = (at: number): string =>
+    letterOf((sheets[at]?.columns.filter(({ isSpare }) => isSpare !== true).length ?? 1) - 1);
   const named = ofEach(
     (name, at) => `<sheet name="${toXml(name)}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`,
   );
   const titles = ofEach(
     (name, at) =>
-      `<definedName name="_xlnm.Print_Titles" localSheetId="${at}">'${toXml(name)}'!$1:$1</definedName>`,
+      `<definedName name="_xlnm.Print_Area" localSheetId="${at}">'${toXml(name)}'!$A:$${lastOf(at)}</definedName><definedName name="_xlnm.Print_Titles" localSheetId="${at}">'${toXml(name)}'!$1:$1</definedName>`,
   );
   const targets = ofEach((_, at) => relation(at + 1, 'worksheet', `worksheets/sheet${at + 1}.xml`));
   const parts = ofEach((_, at) => override(`worksheets/sheet${at + 1}.xml`, 'worksheet'));
@@ -147,11 +168,11 @@ export async function* renderWorkbook(
     entry.push(strToU8(xml), isLast);
     return chunks.splice(0);
   };
-  const names: string[] = [];
+  const written: Pick<Sheet, 'name' | 'columns'>[] = [];
   for await (const { name, columns, rows } of sheets) {
-    names.push(name);
+    written.push({ name, columns });
     const letters = columns.map((_, at) => letterOf(at));
-    const entry = open(`xl/worksheets/sheet${names.length}.xml`);
+    const entry = open(`xl/worksheets/sheet${written.length}.xml`);
     yield* push(entry, beginSheet(columns));
     let count = 1;
     for await (const batch of rows) {
@@ -165,13 +186,13 @@ export async function* renderWorkbook(
         const row = columns.map((column, at) =>
           toCellXml(cells[at] ?? null, column, `${letters[at] ?? ''}${count}`),
         );
-        return `<row r="${count}">${row.join('')}</row>`;
+        return `<row r="${count}"${heightOf(cells, columns)}>${row.join('')}</row>`;
       });
       yield* push(entry, lines.join(''));
     }
     yield* push(entry, endSheet(columns, count), true);
   }
-  for (const [path, xml] of Object.entries(framesOf(names))) yield* push(open(path), xml, true);
+  for (const [path, xml] of Object.entries(framesOf(written))) yield* push(open(path), xml, true);
   zip.end();
   yield* chunks;
 }
