@@ -150,7 +150,10 @@ export async function tellStory(connection: Connection): Promise<void> {
     ['p2', 3, month(3, 12), null, null, false, at(month(2, 28))],
   );
   await add('safety.training_completions', ...completions);
-  await add('safety.users', ...rowsOf('id name', ['p1', 'Ada'], ['p2', 'Ben']));
+  await add(
+    'safety.users',
+    ...rowsOf('id name field_office_ids', ['p1', 'Ada', ['shop', 'depot']], ['p2', 'Ben', ['yard']]),
+  );
   const labels = rowsOf(
     'kind id label parent_id',
     ['form', '11', 'Walk', 'high'],
@@ -158,7 +161,7 @@ export async function tellStory(connection: Connection): Promise<void> {
     ['form', '12', 'Audit', null],
     ['training', '1', 'First aid', null],
     ['training', '2', 'Rigging', null],
-    ['field_office', 'shop', 'Shop', 'sea'],
+    ['field_office', 'shop', 'Aberdeen – Altens yard', 'sea'],
     ['field_office', 'depot', 'Depot', 'sea'],
     ['field_office', 'sea', 'North Sea', null],
     ['field_office', 'yard', 'Yard', null],
@@ -172,6 +175,8 @@ const MONDAYS = Array.from({ length: 85 }, (_, days) => ago(84 - days)).filter(
 
 /** By the number of the question in docs/questions.md: the rows, each with its cells; an empty one is null. */
 export const EXPECTED_ANSWERS: Readonly<Record<number, readonly string[]>> = {
+  1: [`reopened|Audit|Ben|${ago(10)}|10||`, `late|Walk|Ada|${ago(2)}|2||`],
+  3: ['closed|4', 'open|2', 'overdue|2'],
   13: ['1'],
   25: ['p1|Ada|1'],
   28: ['e1|s|1'],
@@ -179,7 +184,11 @@ export const EXPECTED_ANSWERS: Readonly<Record<number, readonly string[]>> = {
   33: [`${month(2)}|3|50.0|66.7|1`, `${month(3)}|1|100.0|100.0|1`],
   34: ['p1|Ada|3|66.7'],
   35: ['p1|Ada|3|10|18', 'p2|Ben|1|7|7'],
-  37: ['Ada|1|1||', 'Ben|1|1||'],
+  36: [
+    'group: office|North Sea|1|0||3|1',
+    ...['Aberdeen – Altens yard|1|0||3|1', 'Depot|1|0||3|1', 'Yard|1|0||1|1'].map((row) => `office|${row}`),
+  ],
+  37: ['Ada|1|1|0||'],
   38: ['Walk|Ada|2'],
   39: ['High risk|2|1', 'unknown|2|1'],
   40: ['North Sea|2|1', 'Yard|1|0'],
