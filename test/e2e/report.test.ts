@@ -17,6 +17,7 @@ const fixture = forAllTests(() => createCliFixture());
 beforeAll(async () => {
   expect((await fixture.run(['sync'])).code).toBe(0);
   for (const statement of GIVEN_PAST) await fixture.query(statement);
+  await fixture.query('analyze');
 });
 
 const fileOf = (name: string) => join(fixture.cli.directory, name);

@@ -7,7 +7,6 @@ import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { connectForTest, createEmptyTestDatabase } from '../support/test-database.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker } from '../support/worker.ts';
 
 const operations = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
@@ -23,7 +22,7 @@ const worker = forAllTests(() =>
   }),
 );
 beforeAll(async () => {
-  for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+  await worker.syncAll();
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

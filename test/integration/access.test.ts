@@ -63,12 +63,13 @@ beforeAll(async () => {
   worker = await createTestWorker({ sandbox: { seed: 3, size: SIZE }, settings: { accountId: 'north' } });
   for (const name of ROLES) await worker.query(`create role ${name} login password '${suffix}'`);
   for (let round = 0; round < 2; round += 1) {
-    for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+    await worker.syncAll();
     worker.sandbox.live.step(80);
   }
   await worker.query(`insert into safety.reporting_settings values ('north', 'UTC', now())`);
   await worker.query(`insert into safety.labels values ('north', 'form', '1201', 'Walk', null)`);
   await copyAccounts();
+  await worker.query('analyze');
   await worker.query(`grant ${NORTH} to ${LOGIN}`);
   await worker.query(`grant safety_reader to ${ALL}`);
 });

@@ -7,7 +7,6 @@ import { forEachTest } from '../support/lifetime.ts';
 import { inProof } from '../support/proof.ts';
 import { createSaboteur } from '../support/saboteur.ts';
 import { connectForTest, createRole } from '../support/test-database.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, serviceEnv, type TestWorker } from '../support/worker.ts';
 import { createWorkerWithPast } from '../support/past.ts';
 import { NOON } from '../support/test-clock.ts';
@@ -34,7 +33,7 @@ const worker = forEachTest(() =>
 );
 
 async function fill(worker: TestWorker): Promise<void> {
-  for (const result of await worker.runAll()) expectSucceeded(result);
+  await worker.syncAll();
   // Rows that no run writes.
   await worker.query(
     `insert into safety.labels (account_id, kind, id, label) values ('north', 'form', '1', 'Round')`,
@@ -209,7 +208,7 @@ describe('accounts remove', () => {
   inProof(() => {
     test('an interrupted removal is completed by a repetition, and leaves other accounts unchanged', async () => {
       await run(['accounts', 'rename', 'north', 'south', '--yes']);
-      for (const result of await worker.runAll()) expectSucceeded(result);
+      await worker.syncAll();
       const south = await readRows('south');
       const saboteur = await createSaboteur(worker);
       const counts: number[] = [];

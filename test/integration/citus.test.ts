@@ -66,8 +66,7 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
   let south: TestWorker;
   const workers = () => [north, south];
   const syncAll = async () => {
-    for (const worker of workers())
-      for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+    for (const worker of workers()) await worker.syncAll();
   };
 
   beforeAll(async () => {
@@ -162,9 +161,9 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
       settings: { accountId: 'loader' },
     });
     try {
-      for (const result of await loader.runAll({ force: true })) expectSucceeded(result);
+      await loader.syncAll();
       loader.sandbox.live.step(40);
-      for (const result of await loader.runAll({ force: true })) expectSucceeded(result);
+      await loader.syncAll();
     } finally {
       await loader.close();
       await ask(database.url, `drop owned by ${role}`);

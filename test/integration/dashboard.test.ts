@@ -4,7 +4,6 @@ import { sql } from 'drizzle-orm';
 import { beforeAll, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/shared/time.ts';
 import { forAllTests } from '../support/lifetime.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, syncSecondAccount } from '../support/worker.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
@@ -52,7 +51,7 @@ async function readPanel(title: string, accounts?: readonly string[]): Promise<r
 
 beforeAll(async () => {
   for (let round = 0; round < 2; round += 1) {
-    for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+    await worker.syncAll();
     worker.sandbox.live.step(200);
   }
   await syncSecondAccount(worker);

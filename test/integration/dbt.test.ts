@@ -2,7 +2,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { buildModels, modelPaths, nameOf, readYaml, relationOf, TARGET } from '../support/dbt-package.ts';
 import { forAllTests } from '../support/lifetime.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, syncSecondAccount } from '../support/worker.ts';
 
 interface DbtTest {
@@ -65,7 +64,7 @@ function testsOf(node: Node, relation: string): [name: string, statement: string
 const worker = forAllTests(() => createTestWorker({ sandbox: { seed: 9 } }));
 beforeAll(async () => {
   for (let round = 0; round < 2; round += 1) {
-    for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+    await worker.syncAll();
     worker.sandbox.live.step(60);
   }
   await syncSecondAccount(worker);

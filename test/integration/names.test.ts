@@ -39,7 +39,7 @@ test('after the first sync every id has its name from the service, unless a pers
   await worker.query(
     `insert into safety.labels (account_id, kind, id, label) values ('default', 'form', '1207', 'By hand')`,
   );
-  for (const result of await worker.runAll()) expectSucceeded(result);
+  await worker.syncAll();
   const { lists } = worker.sandbox.store;
   const named = await worker.query<{ kind: string; count: number }>(
     'select kind, count(*)::int as count from safety.names where _deleted_at is null group by kind',
@@ -132,7 +132,7 @@ test('the lists are read once a day; a tick at which nothing is due sends no req
 
 test('an id that was first met has its list read again, at most hourly; one that the list lacks waits for the next day', async () => {
   const worker = await open();
-  for (const result of await worker.runAll()) expectSucceeded(result);
+  await worker.syncAll();
   const { store } = worker.sandbox;
   const meet = async (form_id: number) => {
     store.followups.put({ ...(SPECIMENS.followups.build(`of ${form_id}`) as unknown as Followup), form_id });

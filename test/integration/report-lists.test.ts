@@ -11,7 +11,6 @@ import type { RecordUrls } from '../../src/shared/record-urls.ts';
 import { countStored } from '../support/count-days.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { readWorkbook } from '../support/read-workbook.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker } from '../support/worker.ts';
 
 const URLS: RecordUrls = {
@@ -30,7 +29,7 @@ let parent: string;
 let folder: string;
 let report: Report;
 beforeAll(async () => {
-  for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+  await worker.syncAll();
   await countStored(worker.connection);
   // More rows than are read at once, one of them for a spreadsheet to run.
   await worker.query(`insert into safety.followups (account_id, id, is_open, assignee_id, due_on, created_at, _synced_at, _run_id)

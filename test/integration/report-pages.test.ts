@@ -4,12 +4,11 @@ import { systemClock } from '../../src/shared/time.ts';
 import { startAppFixture } from '../support/app-fixture.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { forAllTests } from '../support/lifetime.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, SMALL_SANDBOX } from '../support/worker.ts';
 
 const worker = forAllTests(() => createTestWorker({ sandbox: { seed: 5, size: SMALL_SANDBOX } }));
 beforeAll(async () => {
-  for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+  await worker.syncAll();
 });
 
 const OFF = { SYNC_CRON: 'off', RECONCILE_CRON: 'off' };

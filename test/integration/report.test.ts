@@ -32,7 +32,7 @@ const worker = forAllTests(() =>
 let report: Report;
 let page: string;
 beforeAll(async () => {
-  for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+  await worker.syncAll();
   for (const statement of GIVEN_PAST) await worker.query(statement);
   await countStored(worker.connection);
   await importLabels(worker.connection.db, readLabelsFile(Buffer.from(renderLabelsFile(sandboxLabels()))), {

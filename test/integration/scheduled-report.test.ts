@@ -22,7 +22,7 @@ const pass = fixture.pass.bind(fixture);
 let folder: string;
 
 beforeAll(async () => {
-  for (const result of await worker.runAll()) expect(result.outcome).toBe('succeeded');
+  await worker.syncAll();
 });
 
 beforeEach(async () => {

@@ -7,7 +7,6 @@ import { forAllTests } from '../support/lifetime.ts';
 import { findKeysWithoutPerson, readPersonColumns } from '../support/people-keys.ts';
 import { addTo } from '../support/story.ts';
 import { sumMessages } from '../support/sum-messages.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, SMALL_SANDBOX } from '../support/worker.ts';
 
 /** 14 hours before UTC: most moments are on another day there. */
@@ -34,7 +33,7 @@ async function account(name: string) {
   return { add: addTo(worker.connection, name), rows };
 }
 beforeAll(async () => {
-  for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+  await worker.syncAll();
 });
 
 test('followup_overview shows ages, days, names, notes, messages, and what belongs to assignee and form', async () => {
