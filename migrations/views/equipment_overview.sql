@@ -9,7 +9,7 @@ select e.account_id, e.id, e.title, e.serial_number, e.equipment_type_id,
   (select string_agg(o.field_office_label, ', ' order by o.field_office_label) from safety.equipment_field_offices o
     where o.account_id = e.account_id and o.equipment_id = e.id) as field_offices,
   coalesce(assigned.name, nullif(e.assigned_user_id, '') collate "default",
-    (select string_agg(coalesce(a.user_name, a.user_id collate "default"), ', ' order by a.user_name)
+    (select string_agg(coalesce(a.user_name, a.user_id collate "default"), ', ' order by a.user_name, a.user_id)
       from safety.equipment_assigned_users a where a.account_id = e.account_id and a.equipment_id = e.id)) as responsible_name
 from safety.equipment e
 left join safety.reporting_clock z on z.account_id = e.account_id

@@ -1,20 +1,15 @@
-/** The views of facts against an independent computation over random pasts. */
-import { beforeAll, describe, expect, test } from 'vitest';
+/** The views of facts: golden rows of small pasts. */
+import { beforeAll, expect, test } from 'vitest';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { recordCompletions } from '../../src/engine/history/completions.ts';
 import { equipmentsStream } from '../../src/engine/streams/equipments.ts';
 import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
 import { dayNumber, dayOf, toDay } from '../support/local-day.ts';
-import { sumMessages } from '../support/sum-messages.ts';
 import { forAllTests } from '../support/lifetime.ts';
-import { type PastFollowup, randomFollowup, storePast } from '../support/random-past.ts';
-import { createRandom } from '../support/seeded-random.ts';
+import { addStates, addTo } from '../support/story.ts';
 import { openTestDatabase } from '../support/test-database.ts';
 
-/** More than half a year, so that a clock change lies in it. */
-const DAYS = 200;
 const TIMEZONE = 'America/New_York';
-const NOW_MS = Date.now();
 
 type Row = Readonly<Record<string, string | null>>;
 
@@ -27,129 +22,15 @@ async function store(statements: readonly string[]): Promise<void> {
   await connection.query(`do $$ begin ${statements.join('; ')}; end $$`);
 }
 
-/** As text, times as ISO. */
-async function read(view: string, columns: readonly string[], where = 'true'): Promise<string[]> {
-  const typed = columns.map((column) =>
-    column.endsWith('_at')
-      ? `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as ${column}`
-      : `${column}::text`,
-  );
-  const rows = await connection.query<Row>(`select ${typed.join(', ')} from safety.${view} where ${where}`);
-  return sorted(rows);
+/** As text. */
+async function read(view: string, columns: readonly string[]): Promise<string[]> {
+  const typed = columns.map((column) => `${column}::text`);
+  return sorted(await connection.query<Row>(`select ${typed.join(', ')} from safety.${view}`));
 }
 const sorted = (rows: readonly Row[]): string[] =>
   rows.map((row) => JSON.stringify(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1)))).toSorted();
 
-const iso = (ms: number): string => new Date(ms).toISOString();
-const localDay = (ms: number): string => dayOf(String(ms), TIMEZONE) ?? '';
-const today = localDay(NOW_MS);
-const daysBetween = (from: string, to: string): number => dayNumber(to) - dayNumber(from);
-
-function randomPasts(seed: number, count: number): PastFollowup[] {
-  const random = createRandom(seed);
-  return Array.from({ length: count }, (_, index) =>
-    randomFollowup(`f${index}`, { random, nowMs: NOW_MS, days: DAYS }),
-  );
-}
-
-describe('follow-ups', () => {
-  const followups = randomPasts(11, 150);
-  const live = followups.filter(({ deleted }) => deleted === null);
-  beforeAll(async () => {
-    await store(followups.flatMap((one) => storePast('a', one)));
-    await sumMessages(connection);
-    await store([
-      `insert into safety.users (account_id, id, name, _synced_at, _run_id) values ('a', 'p1', 'Ada', now(), 1)`,
-    ]);
-  });
-
-  function eventsOf({ id, created, observer, states, messages }: PastFollowup): Row[] {
-    const event = (
-      name: string,
-      at: number,
-      { user = null as string | null, from = null as string | null, to = null as string | null } = {},
-    ) => ({
-      followup_id: id,
-      event: name,
-      occurred_at: iso(at),
-      occurred_on: localDay(at),
-      user_id: user,
-      from_value: from,
-      to_value: to,
-      user_name: user === 'p1' ? 'Ada' : null,
-      followup_key: `a/${id}`,
-    });
-    const events = [event('raised', created, { user: observer })];
-    let holder: string | null = null;
-    for (const { sent, user, reassignee } of messages) {
-      events.push(event('message', sent, { user }));
-      if (reassignee === null) continue;
-      events.push(event('handed_on', sent, { user, from: holder, to: reassignee }));
-      holder = reassignee;
-    }
-    states.forEach((state, index) => {
-      const before = states[index - 1];
-      if (before !== undefined && before.due !== state.due) {
-        events.push(event('due_moved', state.from, { from: before.due, to: state.due }));
-      }
-      if (state.isOpen === false && before?.isOpen !== false) {
-        // The present closing has the completion and the completer that the source has now.
-        const isPresent = states.slice(index).every(({ isOpen }) => isOpen === false);
-        const { resolved, completer } = (isPresent ? states.at(-1) : state) ?? state;
-        events.push(event('closed', resolved ?? state.resolved ?? state.from, { user: completer }));
-      }
-      if (state.isOpen === true && before?.isOpen === false) events.push(event('reopened', state.from));
-    });
-    return events;
-  }
-
-  test('followup_events has the events of each live follow-up with their times', async () => {
-    const expected = live.flatMap(eventsOf);
-    expect(new Set(expected.map(({ event }) => event)).size).toBe(6);
-    expect(await read('followup_events', Object.keys(expected[0] ?? {}))).toEqual(sorted(expected));
-  });
-
-  test('followup_overview counts messages, reassignments, due changes and reopenings of each live follow-up', async () => {
-    const expected = live.map((one): Row => {
-      const { id, created, observer, states, messages } = one;
-      const events = eventsOf(one).map(({ event }) => event);
-      const present = states.at(-1);
-      const { isOpen = null, due = null, resolved = null } = present ?? {};
-      const response = messages.find(({ user }) => user !== observer)?.sent;
-      const text = (value: number | boolean | null) => (value === null ? null : String(value));
-      return {
-        id,
-        created_on: localDay(created),
-        resolved_on: isOpen === true || resolved === null ? null : localDay(resolved),
-        resolved_at: isOpen === true || resolved === null ? null : iso(resolved),
-        days_to_resolve: text(
-          isOpen === true || resolved === null
-            ? null
-            : Math.max(0, daysBetween(localDay(created), localDay(resolved))),
-        ),
-        closed_in_time:
-          isOpen === false && resolved !== null && due !== null ? text(localDay(resolved) <= due) : null,
-        message_count: text(messages.length),
-        reassignment_count: text(messages.filter(({ reassignee }) => reassignee !== null).length),
-        last_message_at: messages.length === 0 ? null : iso(Math.max(...messages.map(({ sent }) => sent))),
-        first_response_at: response === undefined ? null : iso(response),
-        due_changes: text(events.filter((event) => event === 'due_moved').length),
-        reopen_count: text(events.filter((event) => event === 'reopened').length),
-        first_due_on: states[0]?.due ?? null,
-      };
-    });
-    expect(expected.some((row) => Number(row['due_changes']) > 1)).toBe(true);
-    expect(live.some(({ states }) => states.at(0)?.due === null && states.at(-1)?.due !== null)).toBe(true);
-    expect(expected.some((row) => Number(row['reopen_count']) > 1)).toBe(true);
-    expect(
-      live.some(({ states }) => states.at(-1)?.isOpen === true && states.at(-1)?.resolved !== null),
-    ).toBe(true);
-    expect(
-      live.some(({ states }) => states.at(-1)?.isOpen === false && states.at(-2)?.isOpen === false),
-    ).toBe(true);
-    expect(await read('followup_overview', Object.keys(expected[0] ?? {}))).toEqual(sorted(expected));
-  });
-});
+const today = dayOf(String(Date.now()), TIMEZONE) ?? '';
 
 test('an inspection that was corrected or taken back at the source is shown as the source has it now, later inspections are not lost, and each due day that came has one row', async () => {
   const day = (text: string) => (text === '' ? 'null' : `'${text.padEnd(13, 'T10')}:00:00Z'`);
@@ -253,15 +134,10 @@ test('due_followups has one row for each due day that came: done in time, late o
   await writeReportingTimezones(connection.db, [{ accountId: 'due', timezone: TIMEZONE }]);
   const day = (ago: number) => toDay(dayNumber(today) - ago);
   // Noon in New York.
-  const at = (ago: number) => Date.parse(`${day(ago)}T17:00:00Z`);
-  const state = (ago: number, dueAgo: number | null, closedAgo: number | null = null) => ({
-    isOpen: closedAgo === null,
-    due: dueAgo === null ? null : day(dueAgo),
-    assignee: 'p1',
-    form: '11',
-    resolved: closedAgo === null ? null : at(closedAgo),
-    completer: null,
-    from: at(ago),
+  const at = (ago: number) => `${day(ago)}T17:00:00Z`;
+  const state = (ago: number, dueAgo: number, closedAgo?: number) => ({
+    ...{ is_open: closedAgo === undefined, due_on: day(dueAgo), assignee_id: 'p1', form_id: 11 },
+    ...{ created_at: at(30), resolved_at: closedAgo === undefined ? null : at(closedAgo), from: at(ago) },
   });
   const pasts: Record<string, ReturnType<typeof state>[]> = {
     'in time': [state(20, 10), state(12, 10, 12)],
@@ -274,18 +150,9 @@ test('due_followups has one row for each due day that came: done in time, late o
     'moved again': [state(30, 20), state(15, 10), state(9, 2), state(1, -9)],
     gone: [state(20, 10)],
   };
-  await store(
-    Object.entries(pasts).flatMap(([id, states]) =>
-      storePast('due', {
-        id,
-        created: at(30),
-        observer: null,
-        states,
-        messages: [],
-        deleted: id === 'gone' ? at(1) : null,
-      }),
-    ),
-  );
+  const add = addTo(connection, 'due');
+  for (const [id, states] of Object.entries(pasts))
+    await addStates(add, id, states, id === 'gone' ? { _deleted_at: at(1) } : {});
   const found = await connection.query<Row>(
     `select followup_id || ': due ' || '${today}'::date - due_on || ', done ' || coalesce(('${today}'::date - done_on)::text, 'never')
        || ', in time: ' || coalesce(done_in_time::text, 'open') as one

@@ -79,6 +79,66 @@ test('followup_overview shows ages, days, names, notes, messages, and what belon
   );
 });
 
+test('followup_events has the events of each live follow-up; one that stays closed was closed as the source says now', async () => {
+  const { add, rows } = await account('events');
+  await add('safety.users', { id: 'u', name: 'Ada' });
+  const open = { is_open: true, observer_id: 's', created_at: at(40), due_on: ago(9) };
+  const closed = { ...open, is_open: false };
+  await add(
+    'safety.followups',
+    { ...closed, id: 'f', due_on: ago(2), resolved_at: at(6), completer_id: 'u', _valid_from: at(5) },
+    { ...closed, id: 'corrected', resolved_at: at(9), completer_id: 'u', _valid_from: at(7) },
+    { ...open, id: 'open again', resolved_at: at(9), _valid_from: at(40) },
+    { ...open, id: 'gone', _deleted_at: at(1) },
+  );
+  const state = (id: string, from: number, to: number, columns: object) => ({
+    ...{ id, valid_from: at(from), valid_to: at(to) },
+    ...columns,
+  });
+  await add(
+    'safety.followup_states',
+    state('f', 40, 30, open),
+    state('f', 30, 20, { ...closed, resolved_at: at(31), completer_id: 'x' }),
+    state('f', 20, 10, open),
+    state('f', 10, 5, { ...open, due_on: ago(2) }),
+    state('corrected', 40, 8, open),
+    state('corrected', 8, 7, { ...closed, completer_id: 'x' }),
+  );
+  const message = { followup_id: 'f', user_id: 'u' };
+  await add(
+    'safety.followup_messages',
+    { ...message, id: 'a', position: 1, sent_at: at(39), user_id: 's' },
+    { ...message, id: 'b', position: 2, sent_at: at(35), reassignee_id: 'u' },
+    { ...message, id: 'c', position: 3, sent_at: at(33), reassignee_id: 'x' },
+  );
+  await sumMessages(worker.connection);
+  const columns = 'followup_id occurred_on event user_id user_name from_value to_value followup_key';
+  expect(await rows('followup_events', columns)).toEqual(
+    [
+      `corrected | ${ago(40)} | raised | s | - | - | - | events/corrected`,
+      `corrected | ${ago(9)} | closed | u | Ada | - | - | events/corrected`,
+      `f | ${ago(40)} | raised | s | - | - | - | events/f`,
+      `f | ${ago(39)} | message | s | - | - | - | events/f`,
+      `f | ${ago(35)} | message | u | Ada | - | - | events/f`,
+      `f | ${ago(35)} | handed_on | u | Ada | - | u | events/f`,
+      `f | ${ago(33)} | message | u | Ada | - | - | events/f`,
+      `f | ${ago(33)} | handed_on | u | Ada | u | x | events/f`,
+      `f | ${ago(31)} | closed | x | - | - | - | events/f`,
+      `f | ${ago(20)} | reopened | - | - | - | - | events/f`,
+      `f | ${ago(10)} | due_moved | - | - | ${ago(9)} | ${ago(2)} | events/f`,
+      `f | ${ago(6)} | closed | u | Ada | - | - | events/f`,
+      `open again | ${ago(40)} | raised | s | - | - | - | events/open again`,
+    ].toSorted(),
+  );
+  const counts =
+    'id first_due_on due_changes reopen_count closed_in_time days_to_resolve message_count reassignment_count';
+  expect(await rows('followup_overview', `${counts} resolved_on`)).toEqual([
+    `corrected | ${ago(9)} | 0 | 0 | true | 31 | 0 | 0 | ${ago(9)}`,
+    `f | ${ago(9)} | 1 | 1 | true | 34 | 3 | 2 | ${ago(6)}`,
+    `open again | ${ago(9)} | 0 | 0 | - | - | 0 | 0 | -`,
+  ]);
+});
+
 test('views with a row for each element, of equipment and of documents, show live parents alone', async () => {
   const { add, rows } = await account('elements');
   const lists = {

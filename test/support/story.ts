@@ -39,6 +39,20 @@ export const addTo =
     }
   };
 
+/** A follow-up with its states, oldest first: each from its `from`; the last one is the present row, with `columns` of its own. */
+export async function addStates(
+  add: Add,
+  id: string,
+  states: readonly (Row & { readonly from: string })[],
+  columns: Row = {},
+): Promise<void> {
+  for (const [place, { from, ...state }] of states.entries()) {
+    const next = states[place + 1];
+    if (next === undefined) await add('safety.followups', { id, ...state, ...columns, _valid_from: from });
+    else await add('safety.followup_states', { id, ...state, valid_from: from, valid_to: next.from });
+  }
+}
+
 /** Rows with these columns. */
 const rowsOf = (columns: string, ...rows: readonly (readonly unknown[])[]): Row[] =>
   rows.map((row) => Object.fromEntries(columns.split(' ').map((column, place) => [column, row[place]])));
