@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { closeAllDeadRuns, markDeadRuns } from '../../src/engine/control-tables/dead-runs.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
-import { describeOpenRun, readLastRuns, readRuns } from '../../src/engine/control-tables/runs.ts';
+import {
+  closeAllDeadRuns,
+  describeOpenRun,
+  readLastRuns,
+  readRuns,
+} from '../../src/engine/control-tables/runs.ts';
 import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { startAppFixture } from '../support/app-fixture.ts';
@@ -23,7 +27,7 @@ const worker = forEachTest(() => createTestWorker());
 /** The last run of a stream, as `status` shows it, and whether one is under way. */
 async function lastRun(name: string) {
   const { db } = worker.connection;
-  const last = await markDeadRuns(db, await readLastRuns(db, ['default']));
+  const last = await readLastRuns(db, ['default']);
   const run = last.find(({ stream }) => stream === name);
   const { accounts } = await readAccounts(worker.connection, ['default']);
   const facts = accounts.get('default')?.find(({ stream }) => stream === name);
@@ -93,7 +97,7 @@ describe('a run whose worker died', () => {
     await insertOpenRun('resources', backendPid);
     expect(await lastRun('resources')).toEqual(['running', null, true]);
     expect(await closeAllDeadRuns(worker.connection.db, ['default', 'other'])).toEqual([
-      { accountId: 'default', stream: 'followups', closed: 1 },
+      { account_id: 'default', stream: 'followups' },
     ]);
     expect(
       await worker.query('select stream, status, error_code from safety_sync.runs order by run_id'),

@@ -1,4 +1,3 @@
-import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { readRuns, type RunRow } from '../../engine/control-tables/runs.ts';
 import { formatDuration, formatTime } from '../../shared/format.ts';
 import { toMs } from '../../shared/time.ts';
@@ -35,7 +34,7 @@ export const runs: Verb<RunsOptions> = {
     const limit = parseWholeNumber(options.limit, '--limit', { min: 1, max: 100_000 });
     const stream = options.stream === undefined ? undefined : parseStreams([options.stream])[0];
     return await runWithApp(context, options, async ({ accountIds, db }) => {
-      const rows = await markDeadRuns(db, await readRuns(db, { accountIds, stream, limit }));
+      const rows = await readRuns(db, { accountIds, stream, limit });
       const table = renderRows(
         rows,
         {

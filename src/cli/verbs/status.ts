@@ -1,5 +1,4 @@
 import { describeUnlimited } from '../../config/account-config.ts';
-import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { readLastRuns, type RunRow } from '../../engine/control-tables/runs.ts';
 import { formatAge, formatDuration, formatTime } from '../../shared/format.ts';
 import { toIso, toMs } from '../../shared/time.ts';
@@ -64,7 +63,7 @@ export const status: Verb<CommonOptions> = {
     const { config, accountIds, db } = app;
     const { colors } = terminal;
     const { accounts: found, problems, isWell, workerSeenMs, nowMs, read } = await readProblems(app);
-    const runs = await markDeadRuns(db, await readLastRuns(db, accountIds));
+    const runs = await readLastRuns(db, accountIds);
     const counts = [...(await countRows(db, accountIds))];
     const accounts = found.map(({ id, streams, unread }) => {
       const ofStream = ({ stream }: StreamStatus) => {

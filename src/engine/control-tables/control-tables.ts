@@ -1,5 +1,5 @@
 /** Schema `safety_sync`: runs, progress and problems of the worker itself. */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { bigint, index, integer, jsonb, pgSchema, primaryKey, text } from 'drizzle-orm/pg-core';
 import type { RunKind, SliceStatus } from '../streams/state.ts';
 import { instant, json, idText } from '../streams/columns.ts';
@@ -30,20 +30,24 @@ export interface StreamKey {
   readonly stream: StreamName;
 }
 
+/** The rows of a stream. */
+export const isOf = ({ accountId, stream }: StreamKey): SQL =>
+  sql`account_id = ${accountId} and stream = ${stream}`;
+
 /** The number alone is unique; with the account a statement stays on one node where accounts are distributed. */
 export interface RunKey {
   readonly accountId: string;
   readonly runId: number;
 }
 
+const streamKey = () => ({ account_id: idText().notNull(), stream: idText().$type<StreamName>().notNull() });
 const count = () => bigint({ mode: 'number' }).notNull().default(0);
 
 export const runs = controlSchema.table(
   'runs',
   {
     run_id: bigint({ mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
-    account_id: idText().notNull(),
-    stream: idText().$type<StreamName>().notNull(),
+    ...streamKey(),
     kind: idText().$type<RunKind>().notNull(),
     trigger: text().$type<RunTrigger>().notNull(),
     status: idText().$type<RunStatus>().notNull(),
@@ -89,8 +93,7 @@ export const runs = controlSchema.table(
 export const streamState = controlSchema.table(
   'stream_state',
   {
-    account_id: idText().notNull(),
-    stream: idText().$type<StreamName>().notNull(),
+    ...streamKey(),
     /**
      * followups: every change of the service up to this time is stored. The time is by the service's clock, never by the
      * worker's.
@@ -126,8 +129,7 @@ export const streamState = controlSchema.table(
 export const backfillSlices = controlSchema.table(
   'backfill_slices',
   {
-    account_id: idText().notNull(),
-    stream: idText().$type<StreamName>().notNull(),
+    ...streamKey(),
     created_from: instant().notNull(),
     created_to: instant().notNull(),
     status: idText().$type<SliceStatus>().notNull(),
@@ -146,8 +148,7 @@ export const backfillSlices = controlSchema.table(
 export const dataIssues = controlSchema.table(
   'data_issues',
   {
-    account_id: idText().notNull(),
-    stream: idText().$type<StreamName>().notNull(),
+    ...streamKey(),
     /** Identifies the problem: record, field and kind; of a record without a key, its content. */
     fingerprint: idText().notNull(),
     record_id: idText(),
@@ -194,8 +195,7 @@ export const forgotten = controlSchema.table(
 export const privacyCleanings = controlSchema.table(
   'privacy_cleanings',
   {
-    account_id: idText().notNull(),
-    stream: idText().$type<StreamName>().notNull(),
+    ...streamKey(),
     /** The privacy settings, and the forgotten people. */
     policy: jsonb().notNull(),
     /** The key after which an interrupted cleaning continues; null: it is done. */

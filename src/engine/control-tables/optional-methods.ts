@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import type { MethodResult, MethodState } from '../streams/optional-methods.ts';
 import type { Queryable } from '../database/connection.ts';
-import type { TransactionTime } from '../database/sql-names.ts';
+import { agoOf, type TransactionTime } from '../database/sql-names.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 
 type Row = Omit<MethodState, 'unnamed'> & { readonly method: string; readonly unnamed: string };
@@ -12,10 +12,8 @@ export async function readOptionalMethods(
   db: Queryable,
   accountId: string,
 ): Promise<Map<string, MethodState>> {
-  const ago = (column: string) =>
-    sql`(extract(epoch from clock_timestamp() - ${sql.identifier(column)}) * 1000)::float8`;
   const rows = await db.execute<Row & Record<string, unknown>>(sql`
-    select method, ${ago('asked_at')} as "askedAgoMs", ${ago('read_at')} as "readAgoMs", code,
+    select method, ${agoOf('asked_at')} as "askedAgoMs", ${agoOf('read_at')} as "readAgoMs", code,
       array_to_json(coalesce(unnamed, '{}'))::text as unnamed, form
     from safety_sync.optional_methods where account_id = ${accountId}`);
   return new Map(

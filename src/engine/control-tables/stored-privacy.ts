@@ -41,54 +41,53 @@ export interface Cleaning {
   readonly policy: StoredPolicy;
   /** '': under way; null: it is done. */
   readonly position: string | null;
-  readonly rowsSeen: number;
-  readonly rowsChanged: number;
 }
 
-interface PrivacyRow extends Record<string, unknown> {
+interface StoredPrivacy {
   readonly account_id: string;
   readonly stream: StreamName;
-  /** JSON as text, because not every client parses it. */
-  readonly policy: string | null;
-  readonly position: string | null;
-  readonly rowsSeen: number;
-  readonly rowsChanged: number;
-  readonly pseudonyms: string | null;
+  /** undefined: nothing was ever protected. */
+  readonly cleaning: Cleaning | undefined;
+  /** Pseudonyms of the account's forgotten people. */
+  readonly forgotten: readonly string[];
 }
 
-/** Reads the privacy state of all streams of these accounts that ever began a run. */
-export async function readAccountsPrivacy(db: Queryable, accountIds: readonly string[]) {
-  const rows = await db.execute<PrivacyRow>(sql`
-    select s.account_id, s.stream, c.policy::text as policy, c.position, c.rows_seen::float8 as "rowsSeen",
-      c.rows_changed::float8 as "rowsChanged", (select json_agg(f.pseudonym order by f.pseudonym)::text from ${forgotten} f
-        where f.account_id = s.account_id) as pseudonyms
+/** Reads the privacy state of all streams of these accounts that ever began a run: the others have no rows. */
+export async function readStoredPrivacy(
+  db: Queryable,
+  accountIds: readonly string[],
+): Promise<StoredPrivacy[]> {
+  // JSON as text, because not every client parses it.
+  const rows = await db.execute<{ account_id: string; stream: StreamName; found: string }>(sql`
+    select s.account_id, s.stream, jsonb_build_object('policy', c.policy, 'position', c.position, 'forgotten', coalesce(
+      (select jsonb_agg(f.pseudonym order by f.pseudonym) from ${forgotten} f where f.account_id = s.account_id), '[]'))::text as found
     from safety_sync.stream_state s
       left join ${privacyCleanings} c on c.account_id = s.account_id and c.stream = s.stream
     where s.account_id = any (${toArrayLiteral(accountIds)}::text[])`);
-  const find = (id: string, name?: StreamName) =>
-    rows.find(({ account_id, stream }) => account_id === id && (name === undefined || stream === name));
-  return {
-    /** undefined: nothing was ever protected. */
-    cleaningOf(id: string, name: StreamName): Cleaning | undefined {
-      const row = find(id, name);
-      if (row?.policy == null) return undefined;
-      const { position, rowsSeen, rowsChanged } = row;
-      return { policy: JSON.parse(row.policy) as StoredPolicy, position, rowsSeen, rowsChanged };
-    },
-    /** False: the stream never began a run, so it has no rows. */
-    isBegun: (id: string, name: StreamName): boolean => find(id, name) !== undefined,
-    /** Pseudonyms of the forgotten people. */
-    forgottenOf: (id: string): readonly string[] => JSON.parse(find(id)?.pseudonyms ?? '[]') as string[],
-  };
+  return rows.map(({ found, ...row }) => {
+    const { forgotten: people, ...cleaning } = JSON.parse(found) as Cleaning & { forgotten: string[] };
+    return {
+      ...row,
+      cleaning: (cleaning.policy as unknown) === null ? undefined : cleaning,
+      forgotten: people,
+    };
+  });
 }
 
 export const readCleaning = async (db: Queryable, { accountId, stream }: StreamKey) =>
-  (await readAccountsPrivacy(db, [accountId])).cleaningOf(accountId, stream);
+  (await readStoredPrivacy(db, [accountId])).find((one) => one.stream === stream)?.cleaning;
 
 /** Begins one, or records the current settings where no rows have to be cleaned (`position` null). */
-export async function writeCleaning(db: Queryable, scope: StreamKey, cleaning: Cleaning): Promise<void> {
-  const { accountId, stream } = scope;
-  const { policy, position, rowsSeen, rowsChanged } = cleaning;
+export async function writeCleaning(
+  db: Queryable,
+  { accountId, stream }: StreamKey,
+  {
+    policy,
+    position,
+    rowsSeen,
+    rowsChanged,
+  }: Cleaning & { readonly rowsSeen: number; readonly rowsChanged: number },
+): Promise<void> {
   await db.execute(sql`insert into ${privacyCleanings} as c
       (account_id, stream, policy, position, rows_seen, rows_changed, started_at, finished_at)
     values (${accountId}, ${stream}, ${JSON.stringify(policy)}::jsonb, ${position}, ${rowsSeen}, ${rowsChanged},
@@ -115,15 +114,6 @@ export const lostProtection = (before: StoredPolicy, now: StoredPolicy): string[
   ),
 ];
 
-/** Whether the new settings protect more than the old ones. */
-const protectsMore = (now: StoredPolicy, before: StoredPolicy): boolean =>
-  [
-    ...added(now.omit, before.omit),
-    ...added(now.pseudonymize, [...before.omit, ...before.pseudonymize]),
-    ...added(before.keep ?? [], now.keep ?? []),
-    ...added(now.forgotten, before.forgotten),
-  ].length > 0;
-
 /** `due`: it has not begun with these settings. */
 export type CleaningProgress = 'due' | 'under_way' | 'done';
 
@@ -131,7 +121,9 @@ export function cleaningProgress(found: Cleaning | undefined, policy: StoredPoli
   const before = found?.policy ?? NO_POLICY;
   if (found !== undefined && found.position !== null)
     return isSamePolicy(before, policy) ? 'under_way' : 'due';
-  return protectsMore(policy, before) ? 'due' : 'done';
+  // What the old settings protect less than the new ones.
+  const more = [...lostProtection(policy, before), ...added(policy.forgotten, before.forgotten)];
+  return more.length > 0 ? 'due' : 'done';
 }
 
 export const NO_POLICY: StoredPolicy = { omit: [], pseudonymize: [], keyId: null, forgotten: [] };

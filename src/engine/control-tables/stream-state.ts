@@ -1,53 +1,34 @@
 /** Reads and writes `safety_sync.stream_state`. */
-import { and, eq, getTableColumns, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
-import { toIso, toMs } from '../../shared/time.ts';
+import { sql } from 'drizzle-orm';
+import { toIso } from '../../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
+import { agoOf, msOf } from '../database/sql-names.ts';
 import { NOT_OFFERED } from '../streams/optional-methods.ts';
-import { optionalMethods, type StreamKey, streamState } from './control-tables.ts';
+import { isOf, optionalMethods, type StreamKey, streamState } from './control-tables.ts';
 import { NO_STATE, type StateChange, type StreamState } from '../streams/state.ts';
-
-/** ms since a time, by the database's clock. */
-const agoOf = (column: PgColumn) =>
-  sql<number | null>`(extract(epoch from clock_timestamp() - ${column}) * 1000)::float8`;
 
 /** Before the first run of a stream: see `KNOWN_STREAMS`. */
 export async function recordStream(db: Queryable, accountId: string, stream: StreamName): Promise<void> {
   await db.insert(streamState).values({ account_id: accountId, stream }).onConflictDoNothing();
 }
 
+type StateRow = Omit<StreamState, 'completeRead'> & StreamState['completeRead'];
+
 /** `NO_STATE` itself when there is no row. */
-export async function readStreamState(
-  db: Queryable,
-  accountId: string,
-  stream: StreamName,
-): Promise<StreamState> {
-  const [row] = await db
-    .select({
-      ...getTableColumns(streamState),
-      checkedAgoMs: agoOf(streamState.checked_at),
-      completeAgoMs: agoOf(streamState.complete_read_at),
-      isMoved: sql<boolean>`${streamState.last_success_at} is null and exists (select from safety_sync.sources s
-        where s.account_id = ${accountId} and s.moved_at is not null)`,
-    })
-    .from(streamState)
-    .where(and(eq(streamState.account_id, accountId), eq(streamState.stream, stream)));
+export async function readStreamState(db: Queryable, key: StreamKey): Promise<StreamState> {
+  // A request in the future is from before the clock of the database was put back.
+  const [row] = await db.execute<StateRow & Record<string, unknown>>(sql`
+    select ${msOf('watermark')} as watermark, ${msOf('calculated_at')} as "calculatedAt",
+      case when checked_at <= clock_timestamp() then greatest(0, coalesce(fresh_for_ms, 0) - ${agoOf('checked_at')}) else 0 end as "freshForMs",
+      ${agoOf('complete_read_at')} as "agoMs", coalesce(complete_read_ms, 0)::float8 as "tookMs",
+      coalesce(difference, 0)::float8 as difference, last_success_at is null and exists (
+        select from safety_sync.sources s where s.account_id = ${key.accountId} and s.moved_at is not null) as "isMoved"
+    from ${streamState} where ${isOf(key)}`);
   if (row === undefined) return NO_STATE;
-  const { checkedAgoMs, fresh_for_ms: freshForMs } = row;
-  return {
-    watermark: toMs(row.watermark),
-    calculatedAt: toMs(row.calculated_at),
-    // A request in the future is from before the clock of the database was put back.
-    freshForMs: checkedAgoMs === null || checkedAgoMs < 0 ? 0 : Math.max(0, (freshForMs ?? 0) - checkedAgoMs),
-    completeRead: {
-      agoMs: row.completeAgoMs,
-      tookMs: row.complete_read_ms ?? 0,
-      difference: row.difference ?? 0,
-    },
-    isMoved: row.isMoved,
-  };
+  const { agoMs, tookMs, difference, ...state } = row;
+  return { ...state, completeRead: { agoMs, tookMs, difference } };
 }
 
 /** The last time at which all the lists that the service offers were read. */
@@ -77,7 +58,7 @@ const toColumn = (ms: number | null | undefined) => (ms === undefined ? undefine
 /** Writes the results of a run; part of the transaction that stores its data. */
 export async function writeStreamState(
   db: Queryable,
-  { accountId, stream }: StreamKey,
+  key: StreamKey,
   { change, difference = change.difference, isFresh, readPartitions, lists }: StateWrite,
 ): Promise<void> {
   const values = {
@@ -92,14 +73,11 @@ export async function writeStreamState(
       ? undefined
       : lists === undefined
         ? sql`statement_timestamp()`
-        : ((await readListsTime(db, accountId, lists)) ?? undefined),
+        : ((await readListsTime(db, key.accountId, lists)) ?? undefined),
     read_parts:
       readPartitions &&
       sql`coalesce(${streamState.read_parts}, '{}') || ${JSON.stringify(readPartitions)}::jsonb`,
   };
   if (Object.values(values).some((value) => value !== undefined))
-    await db
-      .update(streamState)
-      .set(values)
-      .where(and(eq(streamState.account_id, accountId), eq(streamState.stream, stream)));
+    await db.update(streamState).set(values).where(isOf(key));
 }

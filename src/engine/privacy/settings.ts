@@ -13,7 +13,7 @@ import {
   lostProtection,
   NO_POLICY,
   type StoredPolicy,
-  readAccountsPrivacy,
+  readStoredPrivacy,
   readCleaning,
   readForgotten,
   writeCleaning,
@@ -80,13 +80,13 @@ export async function readCleaningProgress(
   accountIds: readonly string[],
   settings: PrivacySettings,
 ): Promise<Map<string, StreamCleaning[]>> {
-  const stored = await readAccountsPrivacy(db, accountIds);
+  const stored = await readStoredPrivacy(db, accountIds);
   const progressOf = (accountId: string, stream: StreamDefinition): StreamCleaning => {
-    const policy = policyOf(stream, settings, stored.forgottenOf(accountId));
-    const cleaning = stored.cleaningOf(accountId, stream.name);
-    const isEmpty = cleaning === undefined && !stored.isBegun(accountId, stream.name);
-    const progress = isEmpty ? 'done' : cleaningProgress(cleaning, policy);
-    return { stream: stream.name, policy, progress, cleaning };
+    const ofAccount = stored.filter(({ account_id }) => account_id === accountId);
+    const policy = policyOf(stream, settings, ofAccount[0]?.forgotten ?? []);
+    const found = ofAccount.find((one) => one.stream === stream.name);
+    const progress = found === undefined ? 'done' : cleaningProgress(found.cleaning, policy);
+    return { stream: stream.name, policy, progress, cleaning: found?.cleaning };
   };
   return new Map(accountIds.map((id) => [id, STREAMS.map((stream) => progressOf(id, stream))]));
 }

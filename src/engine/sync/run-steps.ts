@@ -1,7 +1,7 @@
 /** Runs the steps of a reader in their order: records, writes and state are stored and committed together. */
 import { readLedger, writeLedger } from '../control-tables/backfill-ledger.ts';
 import { countDays } from '../history/days.ts';
-import { finishRun, removeRun, updateRunCounts } from '../control-tables/runs.ts';
+import { removeRun, updateRun } from '../control-tables/runs.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import { writeStreamState } from '../control-tables/stream-state.ts';
 import { readNamesState, readTypes } from '../control-tables/met-ids.ts';
@@ -116,7 +116,7 @@ export async function runSteps(run: Run): Promise<RunEnd> {
       isLast: false,
       beforeCommit: async (counts: RunEnd['counts'], _: unknown, { now }: WriteTime) => {
         await writeControlTables(run, now, taken);
-        await updateRunCounts(session.connection.db, run, counts, run.meter);
+        await updateRun(session.connection.db, run, { counts, meter: run.meter });
       },
     };
   };
@@ -185,16 +185,13 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
         return;
       }
       const noted = ending.outcome === 'skipped' ? ending.reason : null;
-      await finishRun(db, {
-        accountId,
-        runId,
-        counts: total,
-        requests: meter,
-        watermark,
-        status: ending.outcome,
-        repaired,
-        note: ending.outcome === 'succeeded' ? ending.note : noted,
-        failure: runFailure(ending) ?? null,
+      await updateRun(db, run, {
+        ...{ counts: total, meter },
+        end: {
+          ...{ watermark_after: watermark, status: ending.outcome, repaired },
+          note: ending.outcome === 'succeeded' ? ending.note : noted,
+          failure: runFailure(ending) ?? null,
+        },
       });
     },
   });

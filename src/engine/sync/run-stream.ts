@@ -4,7 +4,7 @@ import type { Queryable } from '../database/connection.ts';
 import { isCancelled, toKnownError } from '../database/database-error.ts';
 import { readOpenIssues } from '../control-tables/issues.ts';
 import { countAttributes, noCounts } from '../control-tables/record-counts.ts';
-import { closeDeadRuns, finishRun, hasRecentRun, recordRun } from '../control-tables/runs.ts';
+import { closeDeadRuns, hasRecentRun, recordRun, updateRun } from '../control-tables/runs.ts';
 import { assertMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
@@ -103,14 +103,14 @@ async function runInSession(
   const { db } = session.connection;
   const dead = await closeDeadRuns(db, { accountId, stream: asked.stream });
   if (dead > 0) events.onDeadRuns?.(asked.stream, dead);
-  const state = await readStreamState(db, accountId, asked.stream);
+  const state = await readStreamState(db, { accountId, stream: asked.stream });
   const request = state.isMoved ? afterMove(asked) : asked;
   if (state === NO_STATE) await recordStream(db, accountId, request.stream);
   const watermark = toIso(state.watermark);
-  const { backendPid } = session;
   const { kind, trigger } = asked;
   const runId = await recordRun(db, {
-    ...{ accountId, stream: asked.stream, kind, trigger, owner, backendPid, watermark },
+    ...{ account_id: accountId, stream: asked.stream, kind, trigger, owner },
+    ...{ backend_pid: session.backendPid, watermark_before: watermark },
   });
   let load: Load | undefined;
   try {
@@ -146,9 +146,14 @@ async function runInSession(
     if (load === undefined) await session.rollback();
     await load?.abort();
     const error = await session.explain(toError(caught, signal));
-    const failed = { status: 'failed', failure: error, counts: null, repaired: null, note: null } as const;
-    const close = (to: Queryable) =>
-      finishRun(to, { accountId, runId, ...failed, requests: meter, watermark });
+    const end = {
+      status: 'failed',
+      failure: error,
+      repaired: null,
+      note: null,
+      watermark_after: watermark,
+    } as const;
+    const close = (to: Queryable) => updateRun(to, { accountId, runId }, { counts: null, meter, end });
     // Over the pool if the session is gone. If the database is, too, the stream's next run closes the row.
     await close(db)
       .catch(() => close(context.db))

@@ -4,8 +4,9 @@ import { type Clock, systemClock } from '../../shared/time.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { Connection } from '../../engine/database/connection.ts';
+import { msOf } from '../../engine/database/sql-names.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
-import { findDeadRuns } from '../../engine/control-tables/dead-runs.ts';
+import { findDeadRuns } from '../../engine/control-tables/runs.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 
 /** Times are ms since 1970 by the database's clock; null: never, or unknown. */
@@ -94,14 +95,12 @@ async function readHolders(
 
 const toTexts = (json: string): readonly string[] => JSON.parse(json) as string[];
 
-const ms = (column: string) => sql.raw(`floor(extract(epoch from ${column}) * 1000)::float8`);
-
 export async function readAccounts(
   { db, query }: Pick<Connection, 'db' | 'query'>,
   accountIds: readonly string[],
   { clock = systemClock }: { readonly clock?: Pick<Clock, 'now'> } = {},
 ): Promise<AccountsRead> {
-  const [time] = await db.execute<{ now: number }>(sql`select ${ms('clock_timestamp()')} as now`);
+  const [time] = await db.execute<{ now: number }>(sql`select ${msOf('clock_timestamp()')} as now`);
   const read = { databaseNowMs: time?.now ?? 0, readAtMs: clock.now() };
   const { pending, pendingTables, changed } = await readMigrationStatus({ query });
   // Our own view is made at once; until then nothing can be read by it.
@@ -111,17 +110,14 @@ export async function readAccounts(
   if (pendingMigrations > 0)
     return { ...read, ...migrations, accounts: new Map(), blocked: new Map(), notOffered: new Map() };
   const rows = await db.execute<StatusRow>(sql`
-    select account_id, stream, ${ms('last_success_at')} as "lastSuccessMs", ${ms('watermark')} as "watermarkMs",
-      ${ms('calculated_at')} as "calculatedMs", ${ms('current_until')} as "currentUntilMs", open_run_id::float8 as "openRunId",
-      failing_with as "failingWith", failed_message as "failedMessage", ${ms('failing_since')} as "failingSinceMs",
+    select account_id, stream, ${msOf('last_success_at')} as "lastSuccessMs", ${msOf('watermark')} as "watermarkMs",
+      ${msOf('calculated_at')} as "calculatedMs", ${msOf('current_until')} as "currentUntilMs", open_run_id::float8 as "openRunId",
+      failing_with as "failingWith", failed_message as "failedMessage", ${msOf('failing_since')} as "failingSinceMs",
       failed_reconcile as "failedReconcile", coalesce(repaired, 0)::float8 as repaired, open_issues as "openIssues",
-      to_json(new_fields)::text as "newFields", to_json(not_offered)::text as "notOffered", ${ms('blocked_until')} as "blockedUntilMs"
+      to_json(new_fields)::text as "newFields", to_json(not_offered)::text as "notOffered", ${msOf('blocked_until')} as "blockedUntilMs"
     from safety_sync.status where account_id = any (${toArrayLiteral(accountIds)}::text[])`);
-  const dead = await findDeadRuns(
-    db,
-    rows.filter(({ openRunId }) => openRunId !== null),
-  );
   const isAtWork = rows.some(({ openRunId }) => openRunId !== null);
+  const dead = isAtWork ? await findDeadRuns(db, accountIds) : new Set<number>();
   const holders = isAtWork ? await readHolders(db, accountIds) : new Map<string, string>();
   const byKey = new Map(rows.map((row) => [streamKey(row), row]));
   const byAccount = new Map(rows.map((row) => [row.account_id, row]));

@@ -1,7 +1,6 @@
 /** Reads what only the page of one account shows: runs, data issues, counts, and differences from the settings. */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../../engine/database/connection.ts';
-import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { readRuns } from '../../engine/control-tables/runs.ts';
 import type { PrivacySettings } from '../../engine/privacy/settings.ts';
 import type { IssueKind, StreamName } from '../../engine/streams/stream.ts';
@@ -40,7 +39,7 @@ export async function readDetail(
   privacy: PrivacySettings,
 ) {
   const { id } = account;
-  const runs = await markDeadRuns(db, await readRuns(db, { accountIds: [id], limit: LISTED_RUNS }));
+  const runs = await readRuns(db, { accountIds: [id], limit: LISTED_RUNS });
   const issues = await db.execute<IssueGroup>(sql`
     select stream, kind, field, count(*)::int as count, min(problem) as problem
     from safety_sync.data_issues where account_id = ${id} and resolved_at is null

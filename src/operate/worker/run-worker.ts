@@ -3,7 +3,7 @@ import { createHeartbeat } from '../alerts/heartbeat.ts';
 import { configuredChannels, createNotifier } from '../alerts/notifier.ts';
 import type { App } from '../../app.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
-import { closeAllDeadRuns } from '../../engine/control-tables/dead-runs.ts';
+import { closeAllDeadRuns } from '../../engine/control-tables/runs.ts';
 import { settleProtection } from '../../engine/sync/forget.ts';
 import { createDatabaseOutage, type DatabaseOutage, isOutage } from '../status/database-outage.ts';
 import { backoff } from '../../shared/backoff.ts';
@@ -194,8 +194,8 @@ async function prepareAccounts({ accounts, warehouse, log }: App, liftPrivacy: b
   const ids = accounts.map(({ id }) => id);
   // They would look active until the next run of their stream.
   for (const dead of await closeAllDeadRuns(warehouse.connection.db, ids)) {
-    const account = accounts.find(({ id }) => id === dead.accountId);
-    buildRunEvents({ log: account?.log ?? log }).onDeadRuns?.(dead.stream, dead.closed);
+    const account = accounts.find(({ id }) => id === dead.account_id);
+    buildRunEvents({ log: account?.log ?? log }).onDeadRuns?.(dead.stream, 1);
   }
   const contexts = accounts.map((account) => account.runContext(buildRunEvents(account)));
   await settleProtection(contexts, liftPrivacy);
