@@ -162,7 +162,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'a silent connection whose statement is at work is given up',
       file: 'src/engine/database/connection.ts',
-      search: '(atWork ?? []).length > 0 || socket',
+      search: 'atWork.length > 0 || socket',
       replace: 'socket',
       tests: ['test/crash/connection.test.ts > is kept while'],
     },

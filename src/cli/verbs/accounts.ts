@@ -152,7 +152,7 @@ const move: Verb<ChangeOptions> = {
         `To be moved: account ${name} from ${from} to ${to}. The next sync reads everything and marks as deleted what is not there, without the delete guard.`,
       );
       await confirm(terminal, options, name, `safety-sync accounts move ${name}`);
-      const source = { ...current, serviceId: current.serviceId ?? stored.serviceId };
+      const source = { ...current, service_id: current.service_id ?? stored.service_id };
       await moveAccount({ databaseUrl: warehouse.url, connection }, { accountId: name, source });
       return {
         json: { account_id: name, from: stored.address, to: current.address },

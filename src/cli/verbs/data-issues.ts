@@ -35,7 +35,7 @@ export const dataIssues: Verb<IssuesOptions> = {
     await runWithApp(context, { ...options, stores: options.retry === true }, async (app) => {
       const { accountIds, db } = app;
       const { colors } = context.terminal;
-      const open = await readIssues(db, { accountIds, includeResolved: false });
+      const open = await readIssues(db, accountIds, { includeResolved: false });
       const streamsOf = ({ id }: Account) =>
         STREAM_NAMES.filter((name) => open.some((one) => one.account_id === id && one.stream === name));
       const code = options.retry
@@ -43,7 +43,7 @@ export const dataIssues: Verb<IssuesOptions> = {
             await runAccounts({ ...context, app }, options, { kind: 'sync', retryIssues: true, streamsOf }),
           )
         : 0;
-      const issues = await readIssues(db, { accountIds, includeResolved: options.all ?? false });
+      const issues = await readIssues(db, accountIds, { includeResolved: options.all ?? false });
       // Issues that differ only in the record and in positions have one line.
       const alike = groupBy(issues, ({ account_id: account, stream, kind, field, resolved_at: resolved }) =>
         JSON.stringify([account, stream, kind, field?.replace(/\[\d+\]/g, '[]'), resolved === null]),

@@ -1,6 +1,7 @@
 /** `safety_sync.account_changes`: accounts that are being renamed or removed. */
 import { primaryKey } from 'drizzle-orm/pg-core';
 import { SafetySyncError } from '../../shared/errors.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import type { TextQueries } from '../database/connection.ts';
 import { instant, idText } from '../streams/columns.ts';
 import { controlSchema } from './control-tables.ts';
@@ -28,12 +29,11 @@ export async function readAccountChanges(
   connection: TextQueries,
   accounts: readonly string[] | null = null,
 ): Promise<AccountChange[]> {
-  const all = await connection.query<AccountChange>(
-    `select account_id as "from", renamed_to as "to" from safety_sync.account_changes order by account_id`,
+  return await connection.query<AccountChange>(
+    `select account_id as "from", renamed_to as "to" from safety_sync.account_changes
+     where $1::text[] is null or account_id = any ($1) or renamed_to = any ($1) order by account_id`,
+    [accounts && toArrayLiteral(accounts)],
   );
-  const isMeant = (account: string | null): boolean =>
-    account !== null && accounts?.includes(account) === true;
-  return accounts === null ? all : all.filter(({ from, to }) => isMeant(from) || isMeant(to));
 }
 
 /** The command that finishes a change. */
@@ -52,14 +52,9 @@ export async function assertUnchanged(connection: TextQueries, account: string):
   });
 }
 
-export async function recordAccountChange(
-  connection: TextQueries,
-  { from, to }: AccountChange,
-): Promise<void> {
-  await connection.query('insert into safety_sync.account_changes (account_id, renamed_to) values ($1, $2)', [
-    from,
-    to,
-  ]);
+export async function recordAccountChange(connection: TextQueries, change: AccountChange): Promise<void> {
+  const statement = 'insert into safety_sync.account_changes (account_id, renamed_to) values ($1, $2)';
+  await connection.query(statement, [change.from, change.to]);
 }
 
 export async function removeAccountChange(connection: TextQueries, { from }: AccountChange): Promise<void> {

@@ -22,45 +22,23 @@ export const sources = controlSchema.table(
 );
 
 /** A service, and whose data it sends. */
-export interface Source {
-  readonly address: string;
-  /** Of the account at the service; null: unknown. */
-  readonly serviceId: string | null;
-  readonly serviceName: string | null;
-}
+export type Source = Pick<typeof sources.$inferSelect, 'address' | 'service_id' | 'service_name'>;
 
-interface StoredSource extends Source {
-  /** Something was stored from it. Before that, the account belongs to no service: an address may have been mistyped. */
-  readonly isRead: boolean;
-}
-
-export async function readSource(db: Queryable, accountId: string): Promise<StoredSource | undefined> {
-  const [row] = await db
-    .select({
-      address: sources.address,
-      serviceId: sources.service_id,
-      serviceName: sources.service_name,
-      isRead: sql<boolean>`${sources.moved_at} is not null
+/** `isRead`: something was stored from it. Before that, the account belongs to no service: an address may have been mistyped. */
+export async function readSource(db: Queryable, accountId: string) {
+  const [row] = await db.execute<Source & { isRead: boolean }>(sql`
+    select address, service_id, service_name, moved_at is not null
         or exists (select from ${streamState} s where s.account_id = ${accountId} and s.last_success_at is not null)
-        or exists (select from ${runs} r where r.account_id = ${accountId} and r.records_read > 0)`,
-    })
-    .from(sources)
-    .where(eq(sources.account_id, accountId));
+        or exists (select from ${runs} r where r.account_id = ${accountId} and r.records_read > 0) as "isRead"
+    from ${sources} where account_id = ${accountId}`);
   return row;
 }
 
-const toColumns = ({ address, serviceId, serviceName }: Source) => ({
-  address,
-  service_id: serviceId,
-  service_name: serviceName,
-});
-
 export async function writeSource(db: Queryable, accountId: string, source: Source): Promise<void> {
-  const set = toColumns(source);
   await db
     .insert(sources)
-    .values({ account_id: accountId, ...set })
-    .onConflictDoUpdate({ target: sources.account_id, set });
+    .values({ account_id: accountId, ...source })
+    .onConflictDoUpdate({ target: sources.account_id, set: source });
 }
 
 /** Columns that are no position: they hold for what is stored, wherever it came from. */
@@ -75,7 +53,7 @@ export async function moveSource(db: Database, accountId: string, source: Source
   await db.transaction(async (tx) => {
     await tx
       .update(sources)
-      .set({ ...toColumns(source), moved_at: sql`now()` })
+      .set({ ...source, moved_at: sql`now()` })
       .where(eq(sources.account_id, accountId));
     await tx
       .update(streamState)

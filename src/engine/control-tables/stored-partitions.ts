@@ -4,13 +4,8 @@ import { STREAMS } from '../streams/index.ts';
 import type { StoredPartition } from '../streams/unread-partitions.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
-import { partitionOf, target } from '../database/sql-names.ts';
+import { msOf, partitionOf, target } from '../database/sql-names.ts';
 import { tableShape } from '../database/table-shape.ts';
-
-interface PartitionRow extends Omit<StoredPartition, 'readAtMs'>, Record<string, unknown> {
-  readonly accountId: string;
-  readonly readAt: string | null;
-}
 
 /**
  * Counts the rows of each partition, by account. A row belongs to the partition with the request that returned it, as in the coverage
@@ -20,22 +15,21 @@ export async function readStoredPartitions(
   db: Queryable,
   accountIds: readonly string[],
 ): Promise<Map<string, StoredPartition[]>> {
-  const found = new Map<string, StoredPartition[]>();
+  const found = new Map<string, StoredPartition[]>(accountIds.map((id) => [id, []]));
   for (const stream of STREAMS) {
     if (stream.partitionedBy === undefined) continue;
     const { partition: partitionOfRow, join } = partitionOf(stream);
-    const rows = await db.execute<PartitionRow>(sql`
-      select p.account_id as "accountId", p.partition, p.live, p.deleted, s.read_parts ->> p.partition as "readAt" from (
+    const rows = await db.execute<
+      StoredPartition & Record<'accountId', string> & Record<string, unknown>
+    >(sql`
+      select p.account_id as "accountId", p.partition, p.live, p.deleted, ${msOf('(s.read_parts ->> p.partition)::timestamptz')} as "readAtMs" from (
         select t.account_id, ${partitionOfRow} as partition,
           count(*) filter (where t._deleted_at is null)::int as live, count(t._deleted_at)::int as deleted
         from ${target(tableShape(stream.parent))} t ${join}
         where t.account_id = any (${toArrayLiteral(accountIds)}::text[]) group by 1, 2) p
       left join safety_sync.stream_state s on s.account_id = p.account_id and s.stream = ${stream.name}
       where p.partition is not null order by p.account_id, p.partition`);
-    for (const { accountId, partition, live, deleted, readAt } of rows) {
-      const readAtMs = readAt === null ? null : Date.parse(readAt);
-      found.set(accountId, [...(found.get(accountId) ?? []), { partition, live, deleted, readAtMs }]);
-    }
+    for (const { accountId, ...partition } of rows) found.get(accountId)?.push(partition);
   }
   return found;
 }

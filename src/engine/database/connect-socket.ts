@@ -4,7 +4,7 @@ import net from 'node:net';
 import { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import { SECOND_MS } from '../../shared/time.ts';
-import type { DatabaseAddress, Tls } from './database-url.ts';
+import type { DatabaseAddress } from './database-url.ts';
 
 /** Seconds after which an idle connection is probed, by both sides: an unreachable peer is noticed within a minute or two. */
 export const KEEP_ALIVE_SECONDS = 30;
@@ -34,7 +34,10 @@ export const failingSocket = (error: unknown): Duplex =>
 /** PostgreSQL's question whether a server speaks TLS. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
-async function secure(socket: net.Socket, { isOptional, options }: Tls): Promise<net.Socket> {
+async function secure(
+  socket: net.Socket,
+  { isOptional, options }: NonNullable<DatabaseAddress['tls']>,
+): Promise<net.Socket> {
   socket.write(SSL_REQUEST);
   const [answer] = (await once(socket, 'data')) as [Buffer];
   if (answer.toString('latin1', 0, 1) !== 'S') {

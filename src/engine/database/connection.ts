@@ -81,28 +81,19 @@ const broken = (): Error => toConnectionError('CONNECTION_CLOSED', 'the database
 export function openConnection(options: ConnectionOptions): Connection {
   const { url, max, isSession = false, applicationName, silentMs = MINUTE_MS, signal } = options;
   const readAddress = () => parseDatabaseUrl(typeof url === 'function' ? url() : url);
-  const address = readAddress();
+  const {
+    host,
+    port,
+    path,
+    user,
+    database,
+    password,
+    connectTimeoutSeconds,
+    options: startOptions,
+  } = readAddress();
   const closing = new AbortController();
   const open = new Map<Query, OpenStatement>();
   let isLost = false;
-  let endCopies: (error: Error) => void = () => undefined;
-  /** If the connection breaks between the last row and the reply of PostgreSQL, postgres.js never ends the COPY. */
-  const lost = new Promise<never>((_, reject) => (endCopies = reject));
-  lost.catch(() => undefined);
-
-  /** Over a second connection; undefined: it cannot be asked. */
-  async function askOnSecond(text: string, parameters: readonly unknown[]): Promise<unknown[] | undefined> {
-    const second = openConnection({ url, applicationName: 'safety-sync', max: 1, silentMs: 0 });
-    try {
-      // A role shows nothing of the sessions of the login that has taken it.
-      await second.query(`select set_config('role', 'none', false)`);
-      return await second.query(text, parameters);
-    } catch {
-      return undefined;
-    } finally {
-      await second.close();
-    }
-  }
 
   /** Called when a socket has neither sent nor received anything for `silentMs`. */
   async function onSilence(socket: net.Socket): Promise<void> {
@@ -111,14 +102,23 @@ export function openConnection(options: ConnectionOptions): Connection {
     const { bytesRead } = socket;
     const pids = toArrayLiteral([...new Set(waiting.flatMap(({ query }) => query.state?.pid ?? []))]);
     const texts = toArrayLiteral(waiting.map(({ text }) => text.slice(0, SHOWN_CHARACTERS)));
-    const atWork = await askOnSecond(IS_AT_WORK, [pids, texts]);
-    // A response may have been on its way.
-    await sleep(silentMs / 10);
-    if ((atWork ?? []).length > 0 || socket.bytesRead !== bytesRead) {
-      socket.setTimeout(silentMs);
-      return;
+    const second = openConnection({ url, applicationName: 'safety-sync', max: 1, silentMs: 0 });
+    try {
+      // A role shows nothing of the sessions of the login that has taken it.
+      await second.query(`select set_config('role', 'none', false)`);
+      const atWork = await second.query(IS_AT_WORK, [pids, texts]);
+      // A response may have been on its way.
+      await sleep(silentMs / 10);
+      if (atWork.length > 0 || socket.bytesRead !== bytesRead) {
+        socket.setTimeout(silentMs);
+        return;
+      }
+      await second.query(END, [pids]);
+    } catch {
+      // What cannot be asked shows nothing at work.
+    } finally {
+      await second.close();
     }
-    await askOnSecond(END, [pids]);
     const silence = `silent for ${silentMs / 1000} s, and PostgreSQL is not seen at work on it: the connection was given up`;
     socket.destroy(toConnectionError('CONNECTION_SILENT', silence));
   }
@@ -128,12 +128,8 @@ export function openConnection(options: ConnectionOptions): Connection {
   const connect = () => (isLost ? failingSocket(broken()) : connectSocket(readAddress(), use));
 
   const client = postgres({
-    ...(address.path === undefined ? {} : { path: address.path }),
-    ...(address.user === undefined ? {} : { user: address.user }),
-    ...(address.database === undefined ? {} : { database: address.database }),
-    ...(address.password === undefined ? {} : { password: () => readAddress().password ?? '' }),
     max,
-    connect_timeout: address.connectTimeoutSeconds,
+    connect_timeout: connectTimeoutSeconds,
     keep_alive: KEEP_ALIVE_SECONDS,
     idle_timeout: max === 1 ? 0 : 30,
     // A session that holds a lock must not be recycled.
@@ -143,19 +139,17 @@ export function openConnection(options: ConnectionOptions): Connection {
     onclose: () => {
       isLost = isSession;
       if (!isLost) return;
-      endCopies(broken());
-      // The driver loses a statement that it gets while the connection ends.
+      // The driver loses a statement that it gets while the connection ends, and never ends a COPY whose rows it has sent.
       setImmediate(() => {
         for (const query of open.keys()) query.reject(broken());
       });
     },
-    connection: {
-      application_name: applicationName,
-      ...TEXT_SETTINGS,
-      ...(address.options === undefined ? {} : { options: address.options }),
-    },
-    // The types of postgres.js know neither. Lists, because it cuts a text at its first colon.
-    ...({ socket: connect, host: [address.host], port: [address.port] } as object),
+    // The types of postgres.js know neither `socket`, nor that any of these may be undefined. Lists, because it cuts a text at its first colon.
+    ...({
+      ...{ path, user, database, socket: connect, host: [host], port: [port] },
+      password: password === undefined ? undefined : () => readAddress().password ?? '',
+      connection: { application_name: applicationName, ...TEXT_SETTINGS, options: startOptions },
+    } as object),
   });
 
   /** Without this PostgreSQL would finish long statements after a stop, and keep the lock of the stream until then. */
@@ -208,14 +202,13 @@ export function openConnection(options: ConnectionOptions): Connection {
       const statement = open.get(query as unknown as Query);
       if (statement !== undefined) Object.assign(statement, { resolve, reject });
     });
-    const done = Promise.race([ended, lost]);
-    done.catch(() => undefined);
+    ended.catch(() => undefined);
     let sink: Writable | undefined;
     try {
-      sink = await Promise.race([query.writable(), lost]);
+      sink = await query.writable();
       for (const chunk of lines) sink.write(chunk);
       sink.end();
-      await done;
+      await ended;
     } finally {
       // Otherwise postgres.js sends CopyDone after a failure, possibly into the next COPY.
       sink?.destroy();

@@ -40,7 +40,7 @@ const CERTIFICATE = new Set(
 const isConnectionRefused = (error: unknown): boolean =>
   causesOf(error).some((one) => (one as { severity?: unknown }).severity === 'FATAL');
 
-const REFUSED: Readonly<Record<string, string>> = {
+const ADVICE: Readonly<Record<string, string>> = {
   '28P01':
     'Correct user and password in DATABASE_URL; @ / : # ? % in them are written %40 %2F %3A %23 %3F %25. A password with characters such as ﬁ, ½ or a soft hyphen is kept in another form (SASLprep): use one without them.',
   '28000':
@@ -52,6 +52,19 @@ const REFUSED: Readonly<Record<string, string>> = {
   '25006': READ_ONLY_ADVICE,
   TLS_NOT_OFFERED:
     'This PostgreSQL does not speak TLS: switch it on there (ssl = on), or take sslmode out of DATABASE_URL.',
+  '23503':
+    'Another program, or a foreign key that was added by hand, is in the way: take the key away, and run safety-sync reconcile for the stream.',
+  '23505':
+    'A unique index or constraint refuses a row: drop it if it was added by hand, else rebuild the indexes of the table that is named (reindex table …).',
+  '40P01':
+    'Another session and this one waited for each other, so PostgreSQL ended this one; nothing is half stored. Run the command again. If it returns, find out what else writes to the schema safety or locks its tables.',
+  '42704':
+    'This PostgreSQL lacks a setting, role, collation or type that is named: take it out of the options in DATABASE_URL, or create it.',
+  '57014':
+    'Remove a time-out for this role or database (alter role … reset statement_timeout), or ask who cancelled the statement.',
+  '55P03':
+    'Another session locks the table, for example an index build or a forgotten transaction: select pid, usename, query from pg_stat_activity where pid in (select pid from pg_locks where granted). Run the command again when it has ended, or remove lock_timeout of this role or database.',
+  '53100': 'The disk of PostgreSQL is full: make room there.',
 };
 const CERTIFICATE_ADVICE =
   'Name the authority of the server’s certificate in sslrootcert (DATABASE_URL) or NODE_EXTRA_CA_CERTS, or ask for less with sslmode=require, without channel_binding.';
@@ -68,14 +81,6 @@ export function isCancelled(error: unknown): boolean {
 export const isDataError = (error: unknown): boolean =>
   /^(22|23|54)[0-9A-Z]{3}$/.test(databaseCode(error) ?? '');
 
-const ADVICE: Readonly<Record<string, string>> = {
-  '57014':
-    'Remove a time-out for this role or database (alter role … reset statement_timeout), or ask who cancelled the statement.',
-  '55P03':
-    'Another session locks the table, for example an index build or a forgotten transaction: select pid, usename, query from pg_stat_activity where pid in (select pid from pg_locks where granted). Run the command again when it has ended, or remove lock_timeout of this role or database.',
-  '53100': 'The disk of PostgreSQL is full: make room there.',
-};
-
 /** Converts a failure of the database to an error with a code; an error that already has a code is returned unchanged. */
 export function toDatabaseError(error: unknown): SafetySyncError {
   if (error instanceof SafetySyncError) return error;
@@ -83,7 +88,7 @@ export function toDatabaseError(error: unknown): SafetySyncError {
   const said = databaseMessage(error);
   const message = `PostgreSQL: ${said}${said.includes(code) ? '' : ` (${code})`}`;
   if (UNREACHABLE.has(code) || code.startsWith('08') || CERTIFICATE.has(code) || isConnectionRefused(error)) {
-    const advice = CERTIFICATE.has(code) ? CERTIFICATE_ADVICE : REFUSED[code];
+    const advice = CERTIFICATE.has(code) ? CERTIFICATE_ADVICE : ADVICE[code];
     return new SafetySyncError('database_unreachable', message, { cause: error, advice });
   }
   if (code === '42501') return new SafetySyncError('database_permission', message, { cause: error });

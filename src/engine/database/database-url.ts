@@ -4,28 +4,6 @@ import { isIP } from 'node:net';
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import { SafetySyncError } from '../../shared/errors.ts';
 
-export interface DatabaseAddress {
-  readonly host: string;
-  readonly port: number;
-  /** The file of a Unix socket; undefined: TCP. */
-  readonly path: string | undefined;
-  /** Undefined: PostgreSQL's own variables decide, as PGUSER, or the name of the user of the system. */
-  readonly user: string | undefined;
-  readonly password: string | undefined;
-  readonly database: string | undefined;
-  /** null: no TLS. */
-  readonly tls: Tls | null;
-  readonly connectTimeoutSeconds: number;
-  /** For the server: `-c role=loader`. */
-  readonly options: string | undefined;
-}
-
-export interface Tls {
-  /** Goes on without it where the server has none. */
-  readonly isOptional: boolean;
-  readonly options: TlsOptions;
-}
-
 const ENCODING =
   'in user and password write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25; the password p@ss/word is p%40ss%2Fword';
 const UNREADABLE = `is not a URL that can be read (the value is not shown): ${ENCODING}`;
@@ -100,42 +78,34 @@ function readParameterFile(name: string, path: string | undefined): Buffer | und
 }
 
 /**
- * The driver cannot bind SCRAM to the channel. What that protects from, another server in between, a verified certificate
- * does, too: `channel_binding=require` means `verify-full`.
+ * null: no TLS. The driver cannot bind SCRAM to the channel. What that protects from, another server in between, a verified
+ * certificate does, too: `channel_binding=require` means `verify-full`.
  */
-function readTlsMode(parameters: Parameters, isLocal: boolean): string {
+function readTls(parameters: Parameters, host: string, isLocal: boolean) {
   const { sslmode, sslrootcert, channel_binding: binding } = parameters;
   if (sslmode !== undefined && !MODES.includes(sslmode)) refuse(`sslmode must be one of ${MODES.join(', ')}`);
-  if (binding === 'require' || sslrootcert === 'system') {
-    if (sslmode === 'disable')
-      refuse('channel_binding and sslrootcert need TLS, which sslmode=disable turns off');
-    return 'verify-full';
-  }
+  const isBound = binding === 'require' || sslrootcert === 'system';
+  if (isBound && sslmode === 'disable')
+    refuse('channel_binding and sslrootcert need TLS, which sslmode=disable turns off');
   // As in libpq, an authority that is named is required.
-  if (sslmode === 'require' && sslrootcert !== undefined) return 'verify-ca';
-  return sslmode ?? (isLocal ? 'disable' : 'prefer');
-}
-
-function readTls(parameters: Parameters, host: string, isLocal: boolean): Tls | null {
-  const mode = readTlsMode(parameters, isLocal);
+  const named = sslmode === 'require' && sslrootcert !== undefined ? 'verify-ca' : sslmode;
+  const mode = isBound ? 'verify-full' : (named ?? (isLocal ? 'disable' : 'prefer'));
   if (mode === 'disable') return null;
-  const { sslrootcert, sslcert, sslkey, sslpassword } = parameters;
   const isVerified = mode.startsWith('verify');
-  return {
-    isOptional: mode === 'allow' || mode === 'prefer',
-    options: {
-      host,
-      ...(isIP(host) === 0 ? { servername: host } : {}),
-      rejectUnauthorized: isVerified,
-      ...(mode === 'verify-ca' ? { checkServerIdentity: () => undefined } : {}),
-      ca: isVerified ? readParameterFile('sslrootcert', sslrootcert) : undefined,
-      cert: readParameterFile('sslcert', sslcert),
-      key: readParameterFile('sslkey', sslkey),
-      passphrase: sslpassword,
-      minVersion: parameters['ssl_min_protocol_version'] as TlsOptions['minVersion'],
-      maxVersion: parameters['ssl_max_protocol_version'] as TlsOptions['maxVersion'],
-    },
+  const options: TlsOptions = {
+    host,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    rejectUnauthorized: isVerified,
+    ...(mode === 'verify-ca' ? { checkServerIdentity: () => undefined } : {}),
+    ca: isVerified ? readParameterFile('sslrootcert', sslrootcert) : undefined,
+    cert: readParameterFile('sslcert', parameters['sslcert']),
+    key: readParameterFile('sslkey', parameters['sslkey']),
+    passphrase: parameters['sslpassword'],
+    minVersion: parameters['ssl_min_protocol_version'] as TlsOptions['minVersion'],
+    maxVersion: parameters['ssl_max_protocol_version'] as TlsOptions['maxVersion'],
   };
+  /** Optional: goes on without TLS where the server has none. */
+  return { isOptional: mode === 'allow' || mode === 'prefer', options };
 }
 
 /** Without a name of a host: the socket of a server on this machine, if there is one. */
@@ -144,37 +114,32 @@ const findHost = (port: number): string =>
   SOCKET_FOLDERS.find((folder) => existsSync(`${folder}/.s.PGSQL.${port}`)) ??
   'localhost';
 
-function splitUrl(text: string) {
-  const [, rest] = /^postgres(?:ql)?:\/\/([^]*)$/i.exec(text) ?? refuse(UNREADABLE);
-  const [, authority = '', database = '', query = ''] =
-    /^([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?/.exec(rest ?? '') ?? [];
-  const signs = text.split('@').length - 1;
+const orUndefined = (text: string): string | undefined => (text === '' ? undefined : text);
+
+export type DatabaseAddress = ReturnType<typeof parseDatabaseUrl>;
+
+/** Error: `configuration_invalid`. */
+export function parseDatabaseUrl(text: string) {
+  const [, userInfo, hosts = '', database = '', query = ''] =
+    /^postgres(?:ql)?:\/\/(?:([^/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?/i.exec(text) ??
+    refuse(UNREADABLE);
   // A second @, or one after a /, belongs to the password, and a part of it would be looked up as the host.
-  if (signs > 1 || (signs === 1 && !authority.includes('@'))) {
+  if (text.split('@').length > (userInfo === undefined ? 1 : 2)) {
     refuse(
       `user or password hold a character that ends them too early (the value is not shown): ${ENCODING}`,
     );
   }
-  const [hosts = '', userInfo = ''] = authority.split('@').toReversed();
-  const [user = '', ...password] = userInfo.split(':');
-  return { hosts, user, password: password.join(':'), database, query };
-}
-
-const orUndefined = (text: string): string | undefined => (text === '' ? undefined : text);
-
-/** Error: `configuration_invalid`. */
-export function parseDatabaseUrl(text: string): DatabaseAddress {
-  const parts = splitUrl(text);
-  const parameters = readParameters(parts.query);
+  const [user = '', ...password] = (userInfo ?? '').split(':');
+  const parameters = readParameters(query);
   // Locks and staging belong to one server.
-  if ([parts.hosts, parameters['host'], parameters['hostaddr'], parameters['port']].join('').includes(',')) {
+  if ([hosts, parameters['host'], parameters['hostaddr'], parameters['port']].join('').includes(',')) {
     refuse(
       'names several hosts (the value is not shown): name one, or an address that always leads to the server in charge',
     );
   }
-  const [, hostText = '', portText] =
-    /^(\[[^\]]*\]|[^:\s]*)(?::(\d*))?$/.exec(parts.hosts) ?? refuse(UNREADABLE);
-  const port = Number(orUndefined(parameters['port'] ?? portText ?? '') ?? process.env['PGPORT'] ?? '5432');
+  const [, hostText = '', portText = ''] =
+    /^(\[[^\]]*\]|[^:\s]*)(?::(\d*))?$/.exec(hosts) ?? refuse(UNREADABLE);
+  const port = Number(orUndefined(parameters['port'] ?? portText) ?? process.env['PGPORT'] ?? '5432');
   if (!(port > 0 && port < 65536)) refuse(UNREADABLE);
   const name = parameters['host'] ?? decode(hostText).replace(/^\[(.*)\]$/, '$1');
   const host = orUndefined(name) ?? parameters['hostaddr'] ?? findHost(port);
@@ -185,12 +150,15 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
   return {
     host: parameters['hostaddr'] ?? host,
     port,
+    /** The file of a Unix socket; undefined: TCP. */
     path,
-    user: orUndefined(parameters['user'] ?? decode(parts.user)),
-    password: orUndefined(parameters['password'] ?? decode(parts.password)),
-    database: orUndefined(parameters['dbname'] ?? decode(parts.database)),
+    /** Undefined: PostgreSQL's own variables decide, as PGUSER, or the name of the user of the system. */
+    user: orUndefined(parameters['user'] ?? decode(user)),
+    password: orUndefined(parameters['password'] ?? decode(password.join(':'))),
+    database: orUndefined(parameters['dbname'] ?? decode(database)),
     tls: path === undefined ? readTls(parameters, host, isLocal) : null,
     connectTimeoutSeconds: Number(timeout) || CONNECT_TIMEOUT_SECONDS,
+    /** For the server: `-c role=loader`. */
     options: parameters['options'],
   };
 }

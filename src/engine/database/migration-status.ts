@@ -28,29 +28,28 @@ export interface MigrationStatus {
 }
 
 /** A migration has `created_at`; a function or view has `name` instead. */
-const READ_LEDGER = `select min(created_at)::text as oldest, max(created_at)::text as newest,
-    coalesce(json_agg(distinct program_version), '[]')::text as versions,
-    coalesce(json_object_agg(name, hash) filter (where name is not null), '{}')::text as hashes,
-    (select coalesce(json_agg(relname), '[]')::text from pg_class
-      where relnamespace = to_regnamespace('safety') and relkind = 'v') as views
+const READ_LEDGER = `select json_build_object('oldest', min(created_at), 'newest', coalesce(max(created_at), 0),
+    'versions', coalesce(json_agg(distinct program_version), '[]'),
+    'hashes', coalesce(json_object_agg(name, hash) filter (where name is not null), '{}'),
+    'views', (select coalesce(json_agg(relname), '[]') from pg_class
+      where relnamespace = to_regnamespace('safety') and relkind = 'v'))::text as ledger
   from ${LEDGER}`;
 
 interface Ledger {
-  readonly oldest: string | null;
-  readonly newest: string | null;
-  /** JSON: of the programs that migrated. */
-  readonly versions: string;
-  /** JSON: by name. */
-  readonly hashes: string;
-  /** JSON: the names of the views that exist. */
-  readonly views: string;
+  readonly oldest: number | null;
+  readonly newest: number;
+  /** Of the programs that migrated. */
+  readonly versions: readonly string[];
+  readonly hashes: Readonly<Record<string, string>>;
+  /** The views that exist. */
+  readonly views: readonly string[];
 }
 
 /** Error: `database_newer`, because this program does not know which values the columns that were added need. */
 function assertNotNewer({ newest, versions }: Ledger): void {
   const compare = (one: string, other: string) => one.localeCompare(other, 'en', { numeric: true });
-  const newer = (JSON.parse(versions) as string[]).filter((one) => compare(one, VERSION) > 0);
-  if (newer.length === 0 && Number(newest) <= (KNOWN.at(-1) ?? 0)) return;
+  const newer = versions.filter((one) => compare(one, VERSION) > 0);
+  if (newer.length === 0 && newest <= (KNOWN.at(-1) ?? 0)) return;
   throw new SafetySyncError(
     'database_newer',
     `the warehouse was migrated by safety-sync ${newer.toSorted(compare).at(-1) ?? '(a newer version)'}, and this is the older ${VERSION}`,
@@ -75,18 +74,18 @@ export async function readMigrationStatus(connection: TextQueries): Promise<Migr
   );
   if (found === undefined) return nothing;
   if (!found.is_named) throw tooOld();
-  const [ledger] = await connection.query<Ledger>(READ_LEDGER);
-  if (ledger === undefined) return nothing;
+  const [row] = await connection.query<{ ledger: string }>(READ_LEDGER);
+  const ledger = JSON.parse(row?.ledger ?? '') as Ledger;
   assertNotNewer(ledger);
-  const applied = JSON.parse(ledger.hashes) as Readonly<Record<string, string>>;
-  if (ledger.oldest !== null && Number(ledger.oldest) < (KNOWN[0] ?? 0)) throw tooOld();
-  const pendingTables = KNOWN.filter((when) => when > Number(ledger.newest)).length;
-  const existing = new Set(JSON.parse(ledger.views) as string[]);
+  if (ledger.oldest !== null && ledger.oldest < (KNOWN[0] ?? 0)) throw tooOld();
+  const { hashes, newest } = ledger;
+  const existing = new Set(ledger.views);
+  const pendingTables = KNOWN.filter((when) => when > newest).length;
   const changed = DEFINITIONS.filter(
-    ({ name, hash, isView }) => applied[name] !== hash || (isView && !existing.has(name)),
+    ({ name, hash, isView }) => hashes[name] !== hash || (isView && !existing.has(name)),
   );
   const ours = new Set(DEFINITIONS.map(({ name }) => name));
-  const dropped = Object.keys(applied).filter((name) => !ours.has(name) && existing.has(name));
+  const dropped = Object.keys(hashes).filter((name) => !ours.has(name) && existing.has(name));
   const views = changed.length + dropped.length > 0 ? 1 : 0;
   return { known, pending: pendingTables + views, pendingTables, changed, dropped };
 }

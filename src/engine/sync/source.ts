@@ -8,19 +8,19 @@ import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/time.ts';
 import type { RunContext } from './run.ts';
 
-type Identity = Pick<Source, 'serviceId' | 'serviceName'>;
+type Identity = Pick<Source, 'service_id' | 'service_name'>;
 /** A service that cannot be reached fails for the list, too: there is no need to wait for it twice. */
 const MOST_MS = MINUTE_MS;
-const UNKNOWN: Identity = { serviceId: null, serviceName: null };
+const UNKNOWN: Identity = { service_id: null, service_name: null };
 
-export const describeSource = ({ address, serviceId, serviceName }: Source): string => {
-  const who = [serviceName, serviceId].filter((one) => one !== null);
+export const describeSource = ({ address, service_id, service_name }: Source): string => {
+  const who = [service_name, service_id].filter((one) => one !== null);
   return who.length === 0 ? address : `${address} (${who.join(', ')})`;
 };
 
 /** Two ids that differ are two accounts at the service, whatever their addresses. */
 export const isOtherAccount = (one: Source, other: Source): boolean =>
-  one.serviceId !== null && other.serviceId !== null && one.serviceId !== other.serviceId;
+  one.service_id !== null && other.service_id !== null && one.service_id !== other.service_id;
 
 export function sourceChanged(accountId: string, stored: Source, current: Source): SafetySyncError {
   const isOther = isOtherAccount(stored, current);
@@ -68,7 +68,7 @@ export function createSourceGuard({
       });
       await remember(null);
       const { id, name } = isWireRecord(account) ? account : {};
-      return { serviceId: textOf(id), serviceName: textOf(name) };
+      return { service_id: textOf(id), service_name: textOf(name) };
     } catch (error) {
       if (!(error instanceof SafetySyncError)) throw error;
       await remember(error.code);
@@ -108,11 +108,15 @@ export function createSourceGuard({
       if (stored !== undefined && isOther) throw sourceChanged(accountId, stored, current);
       // What was known once stays when the service does not send it.
       const known = stored?.isRead === true ? stored : undefined;
-      const serviceId = current.serviceId ?? known?.serviceId ?? null;
-      const serviceName = current.serviceName ?? known?.serviceName ?? null;
-      if (stored?.address === address && stored.serviceId === serviceId && stored.serviceName === serviceName)
+      const service_id = current.service_id ?? known?.service_id ?? null;
+      const service_name = current.service_name ?? known?.service_name ?? null;
+      if (
+        stored?.address === address &&
+        stored.service_id === service_id &&
+        stored.service_name === service_name
+      )
         return;
-      await writeSource(db, accountId, { address, serviceId, serviceName });
+      await writeSource(db, accountId, { address, service_id, service_name });
     },
   };
 }

@@ -17,14 +17,14 @@ const isShortened = (context: unknown): boolean => 'isShortened' in toReadContex
 
 /** Complete rejected records with a key: PostgreSQL refused them, for a reason that may be gone. */
 export async function* readRefused(db: Database, stream: StreamDefinition, accountId: string) {
-  const open = await readIssues(db, { accountIds: [accountId], stream: stream.name, includeResolved: false });
+  const open = await readIssues(db, [accountId], { stream: stream.name, includeResolved: false });
   for (const { kind, record_id: key, field, value, context } of open)
     if (kind === 'record_rejected' && key !== null && field === null && !isShortened(context))
       yield records([Received.of(value)], toReadContext(context));
 }
 
 export async function* readStoredIssues(db: Database, stream: StreamDefinition, accountId: string): Steps {
-  const open = await readIssues(db, { accountIds: [accountId], stream: stream.name, includeResolved: false });
+  const open = await readIssues(db, [accountId], { stream: stream.name, includeResolved: false });
   const parent = tableShape(stream.parent);
   const { partition, join } = partitionOf(stream);
   const key = keyColumn(parent);
