@@ -81,16 +81,7 @@ const broken = (): Error => toConnectionError('CONNECTION_CLOSED', 'the database
 export function openConnection(options: ConnectionOptions): Connection {
   const { url, max, isSession = false, applicationName, silentMs = MINUTE_MS, signal } = options;
   const readAddress = () => parseDatabaseUrl(typeof url === 'function' ? url() : url);
-  const {
-    host,
-    port,
-    path,
-    user,
-    database,
-    password,
-    connectTimeoutSeconds,
-    options: startOptions,
-  } = readAddress();
+  const address = readAddress();
   const closing = new AbortController();
   const open = new Map<Query, OpenStatement>();
   let isLost = false;
@@ -129,7 +120,7 @@ export function openConnection(options: ConnectionOptions): Connection {
 
   const client = postgres({
     max,
-    connect_timeout: connectTimeoutSeconds,
+    connect_timeout: address.connectTimeoutSeconds,
     keep_alive: KEEP_ALIVE_SECONDS,
     idle_timeout: max === 1 ? 0 : 30,
     // A session that holds a lock must not be recycled.
@@ -146,9 +137,9 @@ export function openConnection(options: ConnectionOptions): Connection {
     },
     // The types of postgres.js know neither `socket`, nor that any of these may be undefined. Lists, because it cuts a text at its first colon.
     ...({
-      ...{ path, user, database, socket: connect, host: [host], port: [port] },
-      password: password === undefined ? undefined : () => readAddress().password ?? '',
-      connection: { application_name: applicationName, ...TEXT_SETTINGS, options: startOptions },
+      ...{ ...address, socket: connect, host: [address.host], port: [address.port] },
+      password: address.password === undefined ? undefined : () => readAddress().password ?? '',
+      connection: { application_name: applicationName, ...TEXT_SETTINGS, options: address.options },
     } as object),
   });
 
@@ -168,16 +159,14 @@ export function openConnection(options: ConnectionOptions): Connection {
   if (signal?.aborted === true) void cancelStatements();
   signal?.addEventListener('abort', () => void cancelStatements(), { signal: closing.signal });
 
-  /** The COPY under way. Other statements are sent after it, in the order of their calls: between its rows one would end it. */
-  let copying: Promise<void> | undefined;
+  /** The end of the newest COPY. Statements that are called later are sent after it: between its rows one would end it. */
+  let copied: Promise<void> | undefined;
   watchStatements(client, (query, text) => {
     const statement: OpenStatement = { query, text, sinceMs: performance.now() };
     open.set(query, statement);
     const { handler, resolve, reject } = query;
-    query.handler = (sent) => {
-      if (copying === undefined || statement.resolve !== undefined) handler(sent);
-      else void copying.then(() => query.handler(sent));
-    };
+    const before = copied;
+    if (before !== undefined) query.handler = (sent) => void before.then(() => handler(sent));
     query.resolve = (result) => {
       // A COPY has begun. PostgreSQL may refuse it before its stream has another listener: `reject` gets that error, too.
       if (result instanceof Writable) result.on('error', () => undefined);
@@ -227,17 +216,9 @@ export function openConnection(options: ConnectionOptions): Connection {
       }
     },
     async copy(statement, lines) {
-      try {
-        // Earlier statements come first: postgres.js sends them one microtask after their call.
-        await Promise.resolve();
-        while (copying !== undefined) await copying;
-        const sent = sendCopy(statement, lines);
-        const end = () => (copying = undefined);
-        copying = sent.then(end, end);
-        await sent;
-      } catch (error) {
-        throw toDatabaseError(error);
-      }
+      const sent = sendCopy(statement, lines);
+      copied = sent.catch(() => undefined);
+      await sent.catch((error: unknown) => Promise.reject(toDatabaseError(error)));
     },
     get isLost() {
       return isLost;
