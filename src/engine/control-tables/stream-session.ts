@@ -5,7 +5,6 @@
  */
 import { SafetySyncError } from '../../shared/errors.ts';
 import { sleep } from '../../shared/time.ts';
-import type { StreamName } from '../streams/stream.ts';
 import { assertUnchanged } from './account-changes.ts';
 import type { StreamKey } from './control-tables.ts';
 import { type Connection, openConnection } from '../database/connection.ts';
@@ -14,10 +13,8 @@ import type { WriteTime } from '../database/sql-names.ts';
 
 export type StreamSession = ReturnType<typeof buildSession>;
 
-interface OpenSessionOptions {
+interface OpenSessionOptions extends StreamKey {
   readonly databaseUrl: string;
-  readonly accountId: string;
-  readonly stream: StreamName;
   /** While another run has the stream: `skip` gives up, `wait` waits until the lock is free or the signal is aborted. */
   readonly whenBusy: 'skip' | 'wait';
   /** Called once when the stream is busy and the session waits. */
@@ -61,9 +58,10 @@ const ADVANCE = `update safety_sync.stream_state
 /** Opens a session that holds the stream's lock; undefined when another run has it and `whenBusy` is `skip`. Error: `account_busy`. */
 export async function openStreamSession(options: OpenSessionOptions): Promise<StreamSession | undefined> {
   const { accountId, stream, signal } = options;
+  const applicationName = `safety-sync ${stream}`;
   const connection = openConnection({
     url: options.databaseUrl,
-    applicationName: `safety-sync ${stream}`,
+    applicationName,
     max: 1,
     isSession: true,
     signal,
@@ -76,7 +74,7 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
       const [row] = await connection.query<{ pid: number; locked: boolean }>(TRY_LOCK, [accountId, stream]);
       if (row?.locked === true) {
         await assertUnchanged(connection, accountId);
-        return buildSession({ ...options, connection, backendPid: row.pid });
+        return buildSession(connection, row.pid, { accountId, stream });
       }
       if (options.whenBusy === 'skip') {
         await connection.close();
@@ -91,17 +89,9 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
   }
 }
 
-interface Opened extends StreamKey {
-  readonly connection: Connection;
-  readonly backendPid: number;
-}
-
-function buildSession(opened: Opened) {
-  const { connection, accountId, stream, backendPid } = opened;
-  const lockLost = (cause?: unknown) =>
-    new SafetySyncError('lock_lost', `${stream}: the database connection that held the lock broke`, {
-      cause,
-    });
+function buildSession(connection: Connection, backendPid: number, { accountId, stream }: StreamKey) {
+  const broke = `${stream}: the database connection that held the lock broke`;
+  const lockLost = (cause?: unknown) => new SafetySyncError('lock_lost', broke, { cause });
   let transactionTime: WriteTime | null = null;
   return {
     connection,

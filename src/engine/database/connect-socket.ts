@@ -1,7 +1,6 @@
 /** Connects to PostgreSQL, through TLS as `sslmode` says. postgres.js gets a socket that is ready, or one that fails. */
 import { once } from 'node:events';
 import net from 'node:net';
-import { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import { SECOND_MS } from '../../shared/time.ts';
 import type { DatabaseAddress } from './database-url.ts';
@@ -27,10 +26,6 @@ function failWhenClosed(socket: net.Socket): void {
   Object.assign(socket, { emit: emitTogether });
 }
 
-/** For a connection that cannot be made: postgres.js waits for ever where it gets no socket. Fails at the first byte. */
-export const failingSocket = (error: unknown): Duplex =>
-  new Duplex({ read: () => undefined, write: (_bytes, _encoding, done) => done(error as Error) });
-
 /** PostgreSQL's question whether a server speaks TLS. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
@@ -50,21 +45,13 @@ async function secure(
   return secured;
 }
 
-interface SocketUse {
-  /** Ends the connection. */
-  readonly signal: AbortSignal;
-  /** 0: never. */
-  readonly silentMs: number;
-  /** Called when nothing was sent or received for `silentMs`. */
-  readonly onSilence: (socket: net.Socket) => void;
-}
-
-export async function connectSocket(address: DatabaseAddress, use: SocketUse): Promise<Duplex> {
+/** `signal` ends the connection. */
+export async function connectSocket(address: DatabaseAddress, signal: AbortSignal): Promise<net.Socket> {
   const { host, port, path, connectTimeoutSeconds } = address;
   const place = path ?? `${host}:${port}`;
   // Without Nagle's algorithm, because each small COPY would wait some 40 ms for an acknowledgement.
   const target = path === undefined ? { host, port, noDelay: true } : { path };
-  const socket = net.connect({ ...target, signal: use.signal });
+  const socket = net.connect({ ...target, signal });
   failWhenClosed(socket);
   const late = toConnectionError(
     'CONNECT_TIMEOUT',
@@ -74,12 +61,11 @@ export async function connectSocket(address: DatabaseAddress, use: SocketUse): P
   try {
     await once(socket, 'connect');
     const ready = address.tls === null ? socket : await secure(socket, address.tls);
-    ready.setTimeout(use.silentMs).on('timeout', () => use.onSilence(ready));
     // For the messages of postgres.js.
     return Object.assign(ready, { host, port });
   } catch (error) {
     socket.destroy();
-    return failingSocket(socket.errored ?? error);
+    throw socket.errored ?? error;
   } finally {
     clearTimeout(timer);
   }

@@ -1,12 +1,12 @@
 /** The only file of the warehouse that uses postgres.js: everything else gets a drizzle handle or a `StreamSession`. */
 import { setMaxListeners } from 'node:events';
 import type net from 'node:net';
-import { Writable } from 'node:stream';
+import { Duplex, Writable } from 'node:stream';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { MINUTE_MS, SECOND_MS, sleep } from '../../shared/time.ts';
 import { toArrayLiteral } from './array-literal.ts';
-import { connectSocket, failingSocket, KEEP_ALIVE_SECONDS, toConnectionError } from './connect-socket.ts';
+import { connectSocket, KEEP_ALIVE_SECONDS, toConnectionError } from './connect-socket.ts';
 import { toDatabaseError } from './database-error.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { TEXT_SETTINGS } from './session-settings.ts';
@@ -114,9 +114,17 @@ export function openConnection(options: ConnectionOptions): Connection {
     socket.destroy(toConnectionError('CONNECTION_SILENT', silence));
   }
 
-  const use = { signal: closing.signal, silentMs, onSilence: (socket: net.Socket) => void onSilence(socket) };
-  // A session is never opened again: with it the caller loses its locks and temporary tables.
-  const connect = () => (isLost ? failingSocket(broken()) : connectSocket(readAddress(), use));
+  async function connect(): Promise<Duplex> {
+    try {
+      // A session is never opened again: with it the caller loses its locks and temporary tables.
+      if (isLost) throw broken();
+      const socket = await connectSocket(readAddress(), closing.signal);
+      return socket.setTimeout(silentMs).on('timeout', () => void onSilence(socket));
+    } catch (error) {
+      // postgres.js waits for ever where it gets no socket. This one fails at the first byte.
+      return new Duplex({ read: () => undefined, write: (_bytes, _encoding, done) => done(error as Error) });
+    }
+  }
 
   const client = postgres({
     max,

@@ -4,7 +4,7 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { PACKAGE_URL, VERSION } from '../../version.ts';
 import type { TextQueries } from './connection.ts';
-import { type Definition, readDefinitions } from './definitions.ts';
+import { readDefinitions } from './definitions.ts';
 
 const MIGRATIONS_FOLDER = new URL('migrations/', PACKAGE_URL);
 export const LEDGER = 'safety_sync.migrations';
@@ -14,18 +14,7 @@ export const MIGRATION_FILES = readMigrationFiles({ migrationsFolder: fileURLToP
 export const DEFINITIONS = readDefinitions(MIGRATIONS_FOLDER);
 const KNOWN = MIGRATION_FILES.map(({ folderMillis }) => folderMillis);
 
-export interface MigrationStatus {
-  /** Migrations in this program. Its functions and views count as one. */
-  readonly known: number;
-  /** Migrations of this program that the warehouse has not seen. */
-  readonly pending: number;
-  /** Those of them that change tables. Without them nothing can be stored; with outdated views it can. */
-  readonly pendingTables: number;
-  /** Functions and views to create or replace, in the order of their use. */
-  readonly changed: readonly Definition[];
-  /** Names of views that this program has no more. */
-  readonly dropped: readonly string[];
-}
+export type MigrationStatus = Awaited<ReturnType<typeof readMigrationStatus>>;
 
 /** A migration has `created_at`; a function or view has `name` instead. */
 const READ_LEDGER = `select json_build_object('oldest', min(created_at), 'newest', coalesce(max(created_at), 0),
@@ -44,6 +33,8 @@ interface Ledger {
   /** The views that exist. */
   readonly views: readonly string[];
 }
+
+const NOTHING: Ledger = { oldest: null, newest: 0, versions: [], hashes: {}, views: [] };
 
 /** Error: `database_newer`, because this program does not know which values the columns that were added need. */
 function assertNotNewer({ newest, versions }: Ledger): void {
@@ -65,17 +56,14 @@ const tooOld = (): SafetySyncError =>
  * Compares the warehouse with this program. A warehouse that was never migrated lacks everything. Errors:
  * `database_newer`, `database_too_old` for a warehouse of a build before 1.0.
  */
-export async function readMigrationStatus(connection: TextQueries): Promise<MigrationStatus> {
-  const known = KNOWN.length + 1;
-  const nothing = { known, pending: known, pendingTables: KNOWN.length, changed: DEFINITIONS, dropped: [] };
+export async function readMigrationStatus(connection: TextQueries) {
   const [found] = await connection.query<{ is_named: boolean }>(
     `select exists (select from pg_attribute where attrelid = t and attname = 'name') as is_named
        from to_regclass('${LEDGER}') t where t is not null`,
   );
-  if (found === undefined) return nothing;
-  if (!found.is_named) throw tooOld();
-  const [row] = await connection.query<{ ledger: string }>(READ_LEDGER);
-  const ledger = JSON.parse(row?.ledger ?? '') as Ledger;
+  if (found?.is_named === false) throw tooOld();
+  const [row] = found === undefined ? [] : await connection.query<{ ledger: string }>(READ_LEDGER);
+  const ledger = row === undefined ? NOTHING : (JSON.parse(row.ledger) as Ledger);
   assertNotNewer(ledger);
   if (ledger.oldest !== null && ledger.oldest < (KNOWN[0] ?? 0)) throw tooOld();
   const { hashes, newest } = ledger;
@@ -87,7 +75,18 @@ export async function readMigrationStatus(connection: TextQueries): Promise<Migr
   const ours = new Set(DEFINITIONS.map(({ name }) => name));
   const dropped = Object.keys(hashes).filter((name) => !ours.has(name) && existing.has(name));
   const views = changed.length + dropped.length > 0 ? 1 : 0;
-  return { known, pending: pendingTables + views, pendingTables, changed, dropped };
+  return {
+    /** Migrations in this program. Its functions and views count as one. */
+    known: KNOWN.length + 1,
+    /** Migrations of this program that the warehouse has not seen. */
+    pending: pendingTables + views,
+    /** Those of them that change tables. Without them nothing can be stored; with outdated views it can. */
+    pendingTables,
+    /** Functions and views to create or replace, in the order of their use. */
+    changed,
+    /** Names of views that this program has no more. */
+    dropped,
+  };
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Elements of SQL text: names, taken from the drizzle tables only, staged rows, times. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { StreamDefinition } from '../streams/stream.ts';
-import { type TableShape, tableShape } from './table-shape.ts';
+import { type ColumnShape, type TableShape, tableShape } from './table-shape.ts';
 
 /**
  * The time of the open transaction, stored in all its rows. It is read once and passed to every statement,
@@ -38,7 +38,7 @@ export const asInserted = (names: readonly string[]): SQL =>
   each(names, (column) => sql`${column} = excluded.${column}`);
 
 /** Columns with their types, as in the definition of a table. */
-export const definitions = (columns: TableShape['columns']): SQL =>
+export const definitions = (columns: readonly ColumnShape[]): SQL =>
   sql.join(
     columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`),
     sql`, `,
