@@ -19,9 +19,6 @@ interface Server {
   readonly quoted_owner: string;
   readonly may_create: boolean;
   readonly may_use_temporary: boolean;
-  /** The versions of the database's collation, then and now; null: PostgreSQL does not know. */
-  readonly collation_before: string | null;
-  readonly collation_now: string | null;
 }
 
 const SERVER = `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
@@ -29,9 +26,11 @@ const SERVER = `select current_setting('server_version') as version, current_set
   current_database() as database, current_user as owner,
   quote_ident(current_database()) as quoted_database, quote_ident(current_user) as quoted_owner,
   has_database_privilege(current_database(), 'create') as may_create,
-  has_database_privilege(current_database(), 'temporary') as may_use_temporary,
-  (select to_jsonb(d) ->> 'datcollversion' from pg_database d where d.datname = current_database()) as collation_before,
-  (select pg_collation_actual_version(c.oid) from pg_collation c where c.collname = 'default') as collation_now`;
+  has_database_privilege(current_database(), 'temporary') as may_use_temporary`;
+
+/** Known since PostgreSQL 15. */
+const CHANGED_COLLATION = `select datcollversion as before, pg_database_collation_actual_version(oid) as now from pg_database
+  where datname = current_database() and datcollversion <> pg_database_collation_actual_version(oid)`;
 
 export async function checkDatabase(connection: Connection): Promise<Check[]> {
   const [server] = (await connection.query<Server>(SERVER)) as [Server];
@@ -44,7 +43,12 @@ export async function checkDatabase(connection: Connection): Promise<Check[]> {
   if (pending === known && server.encoding !== ENCODING)
     return [failed('database', `${found}: its encoding is ${server.encoding}`, ENCODING_ADVICE)];
   if (pending === 0)
-    return [reachable, ...checkCollation(server), ok('migrations', `all ${known} applied`), rights];
+    return [
+      reachable,
+      ...(await checkCollation(connection, server)),
+      ok('migrations', `all ${known} applied`),
+      rights,
+    ];
   const missing = `${pending} of ${known} are missing`;
   return [
     reachable,
@@ -59,9 +63,11 @@ export async function checkDatabase(connection: Connection): Promise<Check[]> {
 }
 
 /** Keys of the warehouse do not depend on it, those of other tables of the database may. */
-function checkCollation({ collation_before: before, collation_now: now, quoted_database }: Server): Check[] {
-  if (before === null || now === null || before === now) return [];
-  const finding = `the database was made with version ${before} of its collation, and the system has ${now}`;
+async function checkCollation(connection: Connection, { number, quoted_database }: Server): Promise<Check[]> {
+  if (number < 150_000) return [];
+  const [changed] = await connection.query<{ before: string; now: string }>(CHANGED_COLLATION);
+  if (changed === undefined) return [];
+  const finding = `the database was made with version ${changed.before} of its collation, and the system has ${changed.now}`;
   return [
     skipped(
       'collation',

@@ -40,6 +40,9 @@ const CERTIFICATE = new Set(
 const isConnectionRefused = (error: unknown): boolean =>
   causesOf(error).some((one) => (one as { severity?: unknown }).severity === 'FATAL');
 
+const OPTIONS_ADVICE =
+  'This PostgreSQL lacks a setting, role, collation or type that is named: take it out of the options in DATABASE_URL, or create it.';
+
 const ADVICE: Readonly<Record<string, string>> = {
   '28P01':
     'Correct user and password in DATABASE_URL; @ / : # ? % in them are written %40 %2F %3A %23 %3F %25. A password with characters such as ﬁ, ½ or a soft hyphen is kept in another form (SASLprep): use one without them.',
@@ -58,8 +61,8 @@ const ADVICE: Readonly<Record<string, string>> = {
     'A unique index or constraint refuses a row: drop it if it was added by hand, else rebuild the indexes of the table that is named (reindex table …).',
   '40P01':
     'Another session and this one waited for each other, so PostgreSQL ended this one; nothing is half stored. Run the command again. If it returns, find out what else writes to the schema safety or locks its tables.',
-  '42704':
-    'This PostgreSQL lacks a setting, role, collation or type that is named: take it out of the options in DATABASE_URL, or create it.',
+  '22023': OPTIONS_ADVICE,
+  '42704': OPTIONS_ADVICE,
   '57014':
     'Remove a time-out for this role or database (alter role … reset statement_timeout), or ask who cancelled the statement.',
   '55P03':
