@@ -23,13 +23,6 @@ const DROPPED = new Set(
    krbsrvname gsslib gssdelegation gssencmode sslcompression sslsni sslcertmode sslkeylogfile sslnegotiation load_balance_hosts target_session_attrs
    min_protocol_version max_protocol_version`.split(/\s+/),
 );
-/** Values that no dropped parameter may have. */
-const REFUSED: Readonly<Record<string, string>> = {
-  'gssencmode=require': 'gssencmode=require is not supported: use TLS',
-  'target_session_attrs=read-only': 'target_session_attrs asks for a server that cannot store: take it out',
-  'target_session_attrs=standby': 'target_session_attrs asks for a server that cannot store: take it out',
-};
-
 const SOCKET_FOLDERS = ['/run/postgresql', '/var/run/postgresql', '/tmp'];
 const CONNECT_TIMEOUT_SECONDS = 10;
 
@@ -55,8 +48,7 @@ function readParameters(query: string): Parameters {
   for (const pair of query.split('&').filter((one) => one !== '')) {
     const [name = '', ...rest] = pair.split('=').map(decode);
     const value = rest.join('=');
-    const problem = REFUSED[`${name}=${value}`];
-    if (problem !== undefined) refuse(problem);
+    if (name === 'gssencmode' && value === 'require') refuse('gssencmode=require is not supported: use TLS');
     if (name === 'ssl' && value === 'true') parameters['sslmode'] = 'require';
     else if (UNDERSTOOD.has(name)) parameters[name] = value;
     else if (!DROPPED.has(name)) {

@@ -1,7 +1,7 @@
 /** Compares the stored rows of one record with the service's current record. Stores nothing. */
 import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
-import { readStoredRecord, type StoredRecord } from '../database/stored-record.ts';
+import { readStoredRecord } from '../database/stored-record.ts';
 import { compareRows, type RowComparison } from '../loading/drift-sql.ts';
 import { normalize, parseRecord, toReadRecord } from '../loading/record.ts';
 import { receivedColumns, type StreamShape, streamShape, type TableShape } from '../database/table-shape.ts';
@@ -74,7 +74,7 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   };
 }
 
-function toPresence(row: StoredRecord | undefined): 'live' | 'deleted' | 'absent' {
+function toPresence(row: Awaited<ReturnType<typeof readStoredRecord>>): 'live' | 'deleted' | 'absent' {
   if (row === undefined) return 'absent';
   return row.deletedAt === null ? 'live' : 'deleted';
 }

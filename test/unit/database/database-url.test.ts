@@ -43,7 +43,6 @@ describe('a database URL, read as libpq does', () => {
     ['sslmode=yes', 'sslmode must be one of disable, allow, prefer, require, verify-ca, verify-full'],
     ['sslmode=verify-ca&sslrootcert=/nowhere', 'sslrootcert names a file that cannot be read (ENOENT)'],
     ['gssencmode=require', 'gssencmode=require is not supported: use TLS'],
-    ['target_session_attrs=standby', 'target_session_attrs asks for a server that cannot store: take it out'],
     ['connect_timeout=soon', 'connect_timeout must be a number of seconds'],
     ['host=a,b', expect.stringContaining('names several hosts') as string],
   ])('%s is refused', (query, problem) => {
