@@ -212,7 +212,7 @@ test.skipIf(isKindHidden)(
     await reader.query(`select pg_advisory_lock(${lock})`);
     // A repeated key, because a first load compares its keys without a statement.
     await add([followup('a', 1, []), followup('bad', 1, []), ...fill('one', BATCH_RECORDS - 2)], {});
-    await vi.waitFor(async () => expect(await reader.query(waiting)).toHaveLength(1));
+    await vi.waitFor(async () => expect(await reader.query(waiting)).toHaveLength(1), { timeout: 20_000 });
     await add([followup('b', 1, []), ...fillBatch('other')], {});
     await reader.query(`select pg_advisory_unlock(${lock})`);
     expect(await commit()).toMatchObject({ inserted: 2 * BATCH_RECORDS - 1, unchanged: 1, rejected: 1 });

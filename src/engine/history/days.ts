@@ -100,26 +100,35 @@ function followupSpans(scope: Scope): SQL {
       from ${liveOf('followups', account)}`;
   }
   const columns = sql`t.id, t.assignee_id, t.form_id, t.is_open, t.due_on, t.resolved_at, t.created_at`;
-  return sql`with known as (
-      select s.*, s.created_at < s.valid_from and s.valid_from = min(s.valid_from) over (partition by s.id) as is_first
+  return sql`with known as materialized (
+      select s.*, s.created_at < s.valid_from and s.valid_from = coalesce(f.began, s.valid_from) as is_first
       from (${statesOf('followups', 'followup_states', columns, account)}) s
-    ), held as (
-      select k.*, k.assignee_id as holder_id, k.valid_from as held_from, 2 as step from known k
-      union all select k.*, k.assignee_id, k.created_at, 0 from known k where k.is_first
-      union all select k.*, m.reassignee_id, greatest(m.sent_at, k.created_at), 1 from known k
-        join safety.followup_messages m on m.account_id = ${account} and m.followup_id = k.id
-        where k.is_first and m.reassignee_id <> '' and m.sent_at < k.valid_from
+      left join (select id, min(valid_from) as began from safety.followup_states where account_id = ${account} group by id) f using (id)
+    ), handed as materialized (
+      select k.*, m.reassignee_id as holder_id, greatest(m.sent_at, k.created_at) as held_from from known k
+      join safety.followup_messages m on m.account_id = ${account} and m.followup_id = k.id
+      where k.is_first and m.reassignee_id <> '' and m.sent_at < k.valid_from
     ), turns as (
-      select h.*, ${localDay('h.held_from', scope)} as from_on,
-        coalesce(${localDay('least(lead(h.held_from) over w, h.valid_to)', scope)}, 'infinity') as to_on,
-        case when h.step > 0 or lead(h.step) over w = 2 then h.holder_id end as assignee,
-        case when h.is_open then date 'infinity' when h.is_open is null then date '-infinity'
-          else ${localDay('least(h.resolved_at, h.valid_from)', scope)} end as closed_on
-      from held h window w as (partition by h.id order by h.held_from, h.step)
+      select form_id, is_open, due_on, resolved_at, valid_from, assignee_id as holder_id, valid_to as held_to,
+        case when is_first and id not in (select id from handed) then created_at else valid_from end as held_from
+      from known
+      union all
+      select form_id, is_open, due_on, resolved_at, valid_from, holder_id,
+        least(lead(held_from, 1, valid_from) over (partition by id order by held_from, step), valid_to), held_from
+      from (
+        select *, 1 as step from handed
+        union all select *, null, created_at, 0 from known where is_first and id in (select id from handed)
+      ) h
     ), dated as materialized (
-      select is_open, from_on, to_on, coalesce(assignee, '') as assignee, coalesce(form_id::text, '') as form,
+      select is_open, from_on, to_on, assignee, form,
         greatest(from_on, least(due_on + 1, closed_on, to_on)) as late_on, greatest(from_on, least(closed_on, to_on)) as done_on
-      from turns
+      from (
+        select is_open, due_on, coalesce(holder_id, '') as assignee, coalesce(form_id::text, '') as form,
+          ${localDay('held_from', scope)} as from_on, coalesce(${localDay('held_to', scope)}, 'infinity') as to_on,
+          case when is_open then date 'infinity' when is_open is null then date '-infinity'
+            else ${localDay('least(resolved_at, valid_from)', scope)} end as closed_on
+        from turns offset 0
+      ) d
     )
     select 'open' as status, 0 as in_service, from_on, late_on as to_on, assignee, form from dated where from_on < late_on
     union all select 'overdue', 0, late_on, done_on, assignee, form from dated where late_on < done_on
@@ -164,13 +173,14 @@ async function writeCounts(
 ): Promise<void> {
   const ofKey = sql.raw('counted_by, id, status');
   await db.execute(sql`
-    with spans as materialized (${toSpans(scope)}),
+    with spans as materialized (
+      select greatest(from_on, ${fromOn}::date) as first_on, s.* from (${toSpans(scope)}) s
+      where greatest(from_on, ${fromOn}::date) < to_on and from_on <= ${scope.today}::date
+    ),
     deltas (counted_by, id, status, day, records, in_service) as (
       select ${key}, status, day, sum(change)::int, sum(change * in_service)::int
       from (
-        select *, greatest(from_on, ${fromOn}::date) as day, 1 as change from spans
-        where greatest(from_on, ${fromOn}::date) < to_on and from_on <= ${scope.today}::date
-        union all select *, to_on, -1 from spans where to_on > greatest(from_on, ${fromOn}::date) and to_on <= ${scope.today}::date
+        select *, first_on as day, 1 as change from spans union all select *, to_on, -1 from spans where to_on <= ${scope.today}::date
       ) d group by grouping sets (${sets}) having sum(change) <> 0 or sum(change * in_service) <> 0
     ),
     latest as (

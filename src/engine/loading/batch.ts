@@ -17,7 +17,7 @@ import { isStorable, type KeyedRecord, normalize, parseRecord, type ReadRecord }
 import { dropIssuesOf, markSeen, writeIssues } from './staging.ts';
 
 /** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
-const RECORDS_OF_A_TURN = 10;
+const RECORDS_OF_A_TURN = 100;
 
 /** Batches are prepared one after the other, because the first one is needed first. */
 const inSequence = pLimit(1);

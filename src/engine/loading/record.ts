@@ -2,7 +2,7 @@
  * A record before it is stored: its key and checksum from the received bytes; if it has to be parsed, its value and its rows.
  * Pure.
  */
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Received } from '../../shared/received.ts';
 import type { AddIssue, ReadContext, Row, StreamDefinition, WireRecord } from '../streams/stream.ts';
 import { isWireRecord, key as keyField, recordKey, toStorableText } from '../streams/wire.ts';
@@ -43,23 +43,23 @@ export function toReadRecord(
   { stream, about, ord = 0, secret = '', unknown = [] }: RecordSource,
 ): ReadRecord {
   const taken = stream.takenFromRequest?.(received, about) ?? null;
+  const others = [
+    secret,
+    taken === null ? '' : JSON.stringify(taken),
+    unknown.length === 0 ? '' : JSON.stringify(unknown),
+  ];
+  // Nearly always the bytes alone, which are then not copied.
+  const hashed = others.every((one) => one === '')
+    ? received.bytes
+    : Buffer.concat([Buffer.from(others.join(':')), received.bytes]);
   return {
     received,
     key: recordKey(received, stream.keyField),
-    hash: checksum(
-      stream.normalizerVersion,
-      `${secret}:${taken === null ? '' : JSON.stringify(taken)}:${unknown.length === 0 ? '' : JSON.stringify(unknown)}`,
-      received.bytes,
-    ),
+    hash: stream.normalizerVersion.toString(16).padStart(2, '0') + hash('sha256', hashed, 'hex').slice(0, 30),
     about,
     ord,
     unknown,
   };
-}
-
-function checksum(normalizerVersion: number, prefix: string, bytes: Buffer): string {
-  const digits = createHash('sha256').update(prefix).update(bytes).digest('hex');
-  return normalizerVersion.toString(16).padStart(2, '0') + digits.slice(0, 30);
 }
 
 /** 128 bits of SHA-256, in the form of a uuid. */

@@ -1,5 +1,5 @@
 /** The one loop over the pages of a list, which also reads a list that is one response. Each page is held in memory. */
-import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
+import { type ErrorCode, ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
 import type { Received } from '../../shared/received.ts';
 import type { ListPage, ListRequest } from '../api/requests.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
@@ -104,10 +104,12 @@ export async function* readList(
   let total: number | undefined;
   let hasShrunk = false;
   let [lastPage, pagesWithNews] = [1, 0];
+  /** Requested while the page before it is taken. */
+  let ahead = fetchPage(service, asked);
   for (let number = 1, isLast = false; !isLast; number += 1) {
     let page: ListPage;
     try {
-      page = await fetchPage(service, asked, number);
+      page = await ahead;
     } catch (error) {
       if (number === 1 || !isBeyondLast(error)) throw error;
       break;
@@ -117,18 +119,21 @@ export async function* readList(
     for (const record of records) names.add(recordName(record, keyField));
     for (const name of Object.keys(envelope))
       if (name !== listKey && !KNOWN_MEMBERS.has(name)) unknown.add(name);
+    isLast = names.size === known;
+    if (!isLast) {
+      pagesWithNews += 1;
+      hasShrunk ||= (paging?.total ?? Infinity) < (total ?? 0);
+      total = paging?.total ?? total;
+      firstTotal ??= total;
+      lastPage = Math.max(lastPage, paging?.lastPage ?? 1);
+      // Paging without a usable number is a sign of further pages.
+      const isReached =
+        number >= lastPage && (total === undefined ? paging === undefined : names.size >= total);
+      const mayBeFull = pageSize !== undefined && (total === undefined || records.length >= pageSize);
+      isLast = isReached && !mayBeFull;
+    }
+    if (!isLast) ahead = ignoreRejection(fetchPage(service, asked, number + 1));
     yield page;
-    if (names.size === known) break;
-    pagesWithNews += 1;
-    hasShrunk ||= (paging?.total ?? Infinity) < (total ?? 0);
-    total = paging?.total ?? total;
-    firstTotal ??= total;
-    lastPage = Math.max(lastPage, paging?.lastPage ?? 1);
-    // Paging without a usable number is a sign of further pages.
-    const isReached =
-      number >= lastPage && (total === undefined ? paging === undefined : names.size >= total);
-    const mayBeFull = pageSize !== undefined && (total === undefined || records.length >= pageSize);
-    isLast = isReached && !mayBeFull;
   }
   // Without a total every page that was announced must have brought new records.
   const isReached =

@@ -1,6 +1,6 @@
 /** Lists that are one response per partition: the account, or an equipment type (specification: resources.list, equipments.list). */
 import { isRequestSpecific } from '../api/response-errors.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
 import type { ReadContext } from '../streams/stream.ts';
 import { isLeftAlone, isNotOffered } from '../streams/optional-methods.ts';
 import { askedOf, isBeyondLast, isRefused, type Params, readSettledList } from './list.ts';
@@ -79,12 +79,22 @@ async function* readPartitions(
 ): Steps<PartitionsRead> {
   const failures: SafetySyncError[] = [];
   const doubts = new Set<string>();
-  for (const { params, about } of toPartitionRequests(types)) {
+  const requests = toPartitionRequests(types);
+  const begin = (at: number) => {
+    const { params = {} } = requests[at] ?? {};
     // After a failure two attempts show whether the service fails for all partitions.
     const retries = failures.some(isRequestSpecific) ? 1 : undefined;
     const list = readSettledList(service, { ...askedOf(stream, params), retries });
+    return { list, first: ignoreRejection(list.next()) };
+  };
+  /** The next partition is requested while this one is stored. */
+  let ahead: ReturnType<typeof begin> | undefined;
+  for (const [at, { about }] of requests.entries()) {
+    const { list, first } = ahead ?? begin(at);
+    ahead = undefined;
     try {
-      let next = await list.next();
+      let next = await first;
+      if (at + 1 < requests.length) ahead = begin(at + 1);
       for (; next.done !== true; next = await list.next()) yield records(next.value.records, about);
       if (next.value.doubt !== null) doubts.add(next.value.doubt);
     } catch (error) {

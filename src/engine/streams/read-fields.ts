@@ -98,9 +98,10 @@ export function keyedItems<Fields>(
       continue;
     }
     const before = kept.get(key);
-    if (JSON.stringify(before?.record) === JSON.stringify(item.record)) continue;
-    if (before !== undefined)
+    if (before !== undefined) {
+      if (JSON.stringify(before.record) === JSON.stringify(item.record)) continue;
       reject(before, `a second entry with ${name} ${JSON.stringify(key)} is kept instead`);
+    }
     kept.set(key, item);
   }
   return Array.from(kept, ([key, { record, index }]) => ({

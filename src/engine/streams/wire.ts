@@ -4,6 +4,7 @@
  * something. Absent and null both become null and are never a problem.
  */
 import type { Received } from '../../shared/received.ts';
+import { DAY_MS, SECOND_MS } from '../../shared/time.ts';
 import type { IssueKind, WireRecord } from './stream.ts';
 
 /** Called for a value that cannot be stored; `suffix` is the place inside the field, e.g. `[2]`. */
@@ -100,29 +101,63 @@ export const numeric: Field<string> = scalar('a number up to 2^53', (value) => {
   return isHeld(number) ? String(number) : undefined;
 });
 
+/** Records share days, and to make the text of one takes a microsecond. */
+const MOST_REMEMBERED = 20_000;
+
+function remember<T>(make: (value: number) => T): (value: number) => T {
+  const known = new Map<number, T>();
+  return (value) => {
+    const found = known.get(value);
+    if (found !== undefined) return found;
+    if (known.size === MOST_REMEMBERED) known.clear();
+    const made = make(value);
+    known.set(value, made);
+    return made;
+  };
+}
+
+/** From days since 1970: `YYYY-MM-DDT`. */
+const dayText = remember((day) => new Date(day * DAY_MS).toISOString().slice(0, 11));
+const DIGITS = Array.from({ length: 1000 }, (_, number) => String(number).padStart(3, '0'));
+const twoDigits = (number: number): string => DIGITS[number]?.slice(1) ?? '';
+
+/** As `toISOString` of a Date, in a third of its time. */
+function isoText(sentMs: number): string {
+  const ms = Math.trunc(sentMs);
+  const day = Math.floor(ms / DAY_MS);
+  const ofDay = ms - day * DAY_MS;
+  const seconds = Math.floor(ofDay / SECOND_MS);
+  const minutes = Math.floor(seconds / 60);
+  return `${dayText(day)}${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}:${twoDigits(seconds % 60)}.${DIGITS[ofDay % SECOND_MS]}Z`;
+}
+
 /** A timestamp in milliseconds. 0 is no time: services send it where none is set. */
 export const instant: Field<string> = scalar(
   'a time (ms since 1970, years 1 to 9999, not 0)',
   (value) => {
     const ms = toNumber(value);
     const isTime = typeof ms === 'number' && ms >= MIN_TIME_MS && ms <= MAX_TIME_MS && ms !== 0;
-    return isTime ? new Date(ms).toISOString() : undefined;
+    return isTime ? isoText(ms) : undefined;
   },
   { unit: 'ms' },
 );
 
 /** YYYYMMDD → `YYYY-MM-DD`; undefined when there is no such day. */
-function toDate(digits: string): string | undefined {
+const toDate = remember((number): string | undefined => {
+  const digits = String(number);
   if (!/^(?!0000)\d{8}$/.test(digits)) return undefined;
   const day = `${digits.slice(0, 4)}-${digits.slice(4, 6)}-${digits.slice(6)}`;
   const time = new Date(`${day}T00:00:00Z`);
   return Number.isNaN(time.getTime()) || !time.toISOString().startsWith(day) ? undefined : day;
-}
+});
 
 /** An eight-digit day. */
 export const date: Field<string> = scalar(
   'a day in the form YYYYMMDD',
-  (value) => toDate(String(toNumber(value))),
+  (value) => {
+    const number = toNumber(value);
+    return typeof number === 'number' ? toDate(number) : undefined;
+  },
   { unit: 'YYYYMMDD' },
 );
 
