@@ -87,7 +87,7 @@ test('a backup restores all tables and views, over an existing warehouse and int
     // As at the next start: no migration is pending, and safety_reader can read again.
     expect(await migrateDatabase(empty.url)).toMatchObject({
       applied: 0,
-      reader: { exists: true, lacking: [] },
+      reader: { exists: true, isLacking: false },
     });
   } finally {
     await empty.drop();
