@@ -49,8 +49,9 @@ export async function readCitus(connection: TextQueries) {
     `select extversion as version from pg_extension where extname = 'citus'`,
   );
   if (extension === undefined) return undefined;
-  const [cluster] = await connection.query<{ nodes: number }>(
-    `select count(*)::int as nodes from pg_dist_node where noderole = 'primary' and isactive and shouldhaveshards`,
+  const [cluster] = await connection.query<{ nodes: number; is_coordinator: boolean }>(
+    `select count(*)::int as nodes, citus_is_coordinator() as is_coordinator
+     from pg_dist_node where noderole = 'primary' and isactive and shouldhaveshards`,
   );
   const tables = await readTables(connection);
   return {
@@ -58,6 +59,7 @@ export async function readCitus(connection: TextQueries) {
     version: extension.version,
     /** Nodes that hold rows. */
     nodes: cluster?.nodes ?? 0,
+    isCoordinator: cluster?.is_coordinator === true,
     /** `migrate --citus` has been run. */
     isDistributed: tables.some(({ name, placed }) => name === FIRST_TABLE && placed === 'h'),
     /** Tables that belong on the nodes and are not there. */
@@ -68,11 +70,14 @@ export async function readCitus(connection: TextQueries) {
 /** Checks that the tables can be distributed. Error: `citus_unfit`. */
 export async function assertCitus(connection: TextQueries): Promise<void> {
   const citus = await readCitus(connection);
-  if (citus !== undefined && Number.parseInt(citus.version, 10) >= OLDEST_CITUS) return;
-  const found = citus === undefined ? 'does not have the extension citus' : `has Citus ${citus.version}`;
+  let found: string | undefined;
+  if (citus === undefined) found = 'does not have the extension citus';
+  else if (Number.parseInt(citus.version, 10) < OLDEST_CITUS) found = `has Citus ${citus.version}`;
+  else if (!citus.isCoordinator) found = 'is a worker node of the cluster';
+  if (found === undefined) return;
   throw new SafetySyncError(
     'citus_unfit',
-    `this database ${found}: Citus ${OLDEST_CITUS} or later is needed`,
+    `this database ${found}: the coordinator of Citus ${OLDEST_CITUS} or later is needed`,
   );
 }
 

@@ -133,7 +133,7 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
       for (const stream of STREAM_NAMES) expectSucceeded(await worker.run(stream, { kind: 'reconcile' }));
       await expectWarehouseEqualsSource(ofAccount(worker));
     }
-  });
+  }, 240_000);
 
   test('status, runs and safety.freshness return rows of every account', async () => {
     const { accounts } = await readAccounts(north.connection, ['north', 'south']);

@@ -79,18 +79,19 @@ export const UNKNOWN_STREAMS: readonly StreamFacts[] = STREAMS.map(({ name: stre
 }));
 
 /** Sessions that are no runs and hold a lock that runs wait for, for example an index build or a forgotten transaction. */
-async function readHolders(
-  db: Connection['db'],
-  accountIds: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const rows = await db.execute<{ account_id: string; stream: StreamName; holder: string }>(sql`
-    select r.account_id, r.stream, format('role %s (%s, pid %s), which locks a table (to end that session: select pg_terminate_backend(%s))',
+async function readHolders(db: Connection['db']): Promise<ReadonlyMap<string, string | null>> {
+  // Two statements, because Citus joins no distributed table with the sessions of the coordinator.
+  const runs = await db.execute<{ account_id: string; stream: StreamName; pid: number }>(
+    sql`select account_id, stream, backend_pid as pid from safety_sync.runs where status = 'running' and backend_pid is not null`,
+  );
+  const pids = toArrayLiteral(runs.map(({ pid }) => pid));
+  const rows = await db.execute<{ pid: number; holder: string }>(sql`
+    select w.pid, format('role %s (%s, pid %s), which locks a table (to end that session: select pg_terminate_backend(%s))',
       coalesce(a.usename, 'unknown'), a.application_name, a.pid, a.pid) as holder
-    from safety_sync.runs r cross join unnest(pg_blocking_pids(r.backend_pid)) as b (pid) join pg_stat_activity a on a.pid = b.pid
-      join pg_stat_activity w on w.pid = r.backend_pid and w.query_start < statement_timestamp() - interval '10 seconds'
-    where r.status = 'running' and r.account_id = any (${toArrayLiteral(accountIds)}::text[])
-      and not exists (select from safety_sync.runs o where o.status = 'running' and o.backend_pid = a.pid)`);
-  return new Map(rows.map((row) => [streamKey(row), row.holder]));
+    from pg_stat_activity w cross join unnest(pg_blocking_pids(w.pid)) as b (pid) join pg_stat_activity a on a.pid = b.pid
+    where w.pid = any (${pids}::int[]) and w.query_start < statement_timestamp() - interval '10 seconds' and a.pid <> all (${pids}::int[])`);
+  const holders = new Map(rows.map(({ pid, holder }) => [pid, holder]));
+  return new Map(runs.map((run) => [streamKey(run), holders.get(run.pid) ?? null]));
 }
 
 const toTexts = (json: string): readonly string[] => JSON.parse(json) as string[];
@@ -118,7 +119,7 @@ export async function readAccounts(
     from safety_sync.status where account_id = any (${toArrayLiteral(accountIds)}::text[])`);
   const isAtWork = rows.some(({ openRunId }) => openRunId !== null);
   const dead = isAtWork ? await findDeadRuns(db, accountIds) : new Set<number>();
-  const holders = isAtWork ? await readHolders(db, accountIds) : new Map<string, string>();
+  const holders = isAtWork ? await readHolders(db) : new Map<string, string | null>();
   const byKey = new Map(rows.map((row) => [streamKey(row), row]));
   const byAccount = new Map(rows.map((row) => [row.account_id, row]));
   const factsOf = (account_id: string): StreamFacts[] =>
