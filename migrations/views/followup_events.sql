@@ -16,7 +16,7 @@ from (
     lag(c.reassignee_id) over (partition by c.account_id, c.followup_id order by c.position), c.reassignee_id
   from safety.followup_messages c where c.reassignee_id <> ''
   union all
-  select s.account_id, s.id, v.occurred_at, v.event, v.user_id, v.from_value, v.to_value
+  select s.account_id, s.id, v.occurred_at, v.event, v.user_id, v.due_before::text, v.due_on::text
   from (
     select h.account_id, h.id, h.is_open, h.due_on, h.resolved_at, h.completer_id, h.valid_from,
       lag(h.is_open) over w as was_open, lag(h.due_on) over w as due_before, row_number() over w = 1 as is_first,
@@ -34,10 +34,10 @@ from (
     ('closed', not s.is_open and s.was_open is not false, coalesce(case when s.is_present then s.resolved_last end, s.resolved_at, s.valid_from),
       case when s.is_present then s.completer_last else s.completer_id end, null, null),
     ('reopened', s.is_open and not s.was_open, s.valid_from, null, null, null),
-    ('due_moved', not s.is_first and s.due_on is distinct from s.due_before, s.valid_from, null, s.due_before::text, s.due_on::text)
-  ) as v (event, has_happened, occurred_at, user_id, from_value, to_value)
+    ('due_moved', not s.is_first and s.due_on is distinct from s.due_before, s.valid_from, null, s.due_before, s.due_on)
+  ) as v (event, has_happened, occurred_at, user_id, due_before, due_on)
   where v.has_happened and (s.is_open is distinct from s.was_open or s.due_on is distinct from s.due_before)
 ) e
 join safety.followups live on live.account_id = e.account_id and live.id = e.followup_id and live._deleted_at is null
 left join safety.reporting_clock z on z.account_id = e.account_id
-left join safety.users u on u.account_id = e.account_id and u.id = e.user_id;
+left join safety.users u on u.account_id = live.account_id and u.id = e.user_id;

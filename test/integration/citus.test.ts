@@ -4,6 +4,7 @@
  * with workers.
  */
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
@@ -145,6 +146,25 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
     expect(await north.query('select from safety.freshness')).toHaveLength(2 * STREAM_NAMES.length);
     expect((await north.query('select from safety.people')).length).toBeGreaterThan(10);
   });
+
+  test('every relation for readers and every question of the documents is answered, over all accounts and for one', async () => {
+    const names = await north.query<{ name: string }>(
+      `select c.relname as name from pg_class c where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'v')`,
+    );
+    const questions = readFileSync(new URL('../../docs/questions.md', import.meta.url), 'utf8');
+    const asked = [
+      ...names.map(({ name }) => `select * from safety.${name} limit 1`),
+      ...names
+        .filter(({ name }) => name !== 'calendar')
+        .map(({ name }) => `select * from safety.${name} where account_id = 'north' limit 1`),
+      ...[...questions.matchAll(/```sql\n([^`]*)```/g)].map(([, question = '']) => question),
+    ];
+    const refused: string[] = [];
+    for (const text of asked) {
+      await north.query(text).catch((error: unknown) => refused.push(`${text}: ${String(error)}`));
+    }
+    expect(refused).toEqual([]);
+  }, 240_000);
 
   test('a loader that is no superuser needs only usage on the schemas and rights on the tables', async () => {
     const role = `loader_${randomBytes(4).toString('hex')}`;
