@@ -102,23 +102,6 @@ export function describeUnlimited(
 export const isPlainHttp = ({ protocol, hostname }: URL): boolean =>
   protocol === 'http:' && !isLoopback(hostname);
 
-/** Problems with a base URL that is a URL. `permission` names the setting that would allow plain http. */
-export function baseUrlProblems(
-  text: string,
-  { allowsInsecureHttp, permission }: { readonly allowsInsecureHttp: boolean; readonly permission: string },
-): string[] {
-  const url = new URL(text);
-  const problems: string[] = [];
-  if (url.username !== '' || url.password !== '') problems.push('leave user and password out');
-  if (/[?#]/.test(text)) problems.push('leave out what follows ? or #');
-  if (isPlainHttp(url) && !allowsInsecureHttp) {
-    problems.push(
-      `plain http:// to ${url.hostname} would send the token in the clear; use https://, or set ${permission}`,
-    );
-  }
-  return problems;
-}
-
 /** The worker itself adds `/v1/METHOD`. Takes a usable base URL. */
 export function normalizeBaseUrl(baseUrl: string): string {
   const { origin, pathname } = new URL(baseUrl);

@@ -3,19 +3,14 @@ import { nameSome } from '../shared/format.ts';
 import { RECORD_KINDS, type RecordUrls } from '../shared/record-urls.ts';
 import { createRedactor } from '../shared/redact.ts';
 import { STREAMS } from '../engine/streams/index.ts';
-import type { StreamDefinition, StreamName } from '../engine/streams/stream.ts';
-import {
-  type AccountConfig,
-  baseUrlProblems,
-  normalizeBaseUrl,
-  type ScheduleConfig,
-} from './account-config.ts';
-import { type FoundAccounts, readAccountsFile } from './accounts-file.ts';
-import { type Environment, isNamed, readVariables, type ReadVariables } from './read-variables.ts';
+import type { StreamDefinition } from '../engine/streams/stream.ts';
+import type { AccountConfig } from './account-config.ts';
+import { findAccounts } from './accounts.ts';
+import { type Environment, isNamed, readVariables } from './read-variables.ts';
 import { type PrivacyConfig, privacyProblems } from './privacy-columns.ts';
 import { type NotificationConfig, notificationsOf } from './notification-config.ts';
 import { findUnknownVariables } from './unknown-variables.ts';
-import { cronVariableOf, SECRETS, type VariableValues, variablesOf } from './variables.ts';
+import { SECRETS, type VariableValues, variablesOf } from './variables.ts';
 
 interface LoadConfigOptions {
   /** The verb sends requests to the service: base URL and token are required. */
@@ -28,72 +23,8 @@ interface LoadConfigOptions {
   readonly streams?: readonly StreamDefinition[];
 }
 
-/** Any of these makes the variables describe an account, in addition to those of the file. */
-const ACCOUNT_VARIABLES = [
-  'SAFETY_BASE_URL',
-  'SAFETY_TOKEN',
-  'SAFETY_ACCOUNT',
-  'SAFETY_EQUIPMENT_TYPES',
-] as const;
-
 /** undefined: not set. */
 const textOf = (env: Environment, name: string): string | undefined => env[name] || undefined;
-const isSet = (env: Environment, name: string): boolean =>
-  textOf(env, name) !== undefined || textOf(env, `${name}_FILE`) !== undefined;
-
-function scheduleOf(values: VariableValues, streams: readonly StreamDefinition[]): ScheduleConfig {
-  const cronOf = (stream: StreamName): string | null => {
-    const own = values[cronVariableOf(stream)];
-    return own === undefined ? values.SYNC_CRON : own;
-  };
-  return {
-    timezone: values.SYNC_TIMEZONE,
-    streams: Object.fromEntries(streams.map(({ name }) => [name, cronOf(name)])),
-    reconcile: values.RECONCILE_CRON,
-  };
-}
-
-/** The accounts of the file and, where the variables describe one, that one before them; and the tokens in the file. */
-function findAccounts(env: Environment, read: ReadVariables, options: LoadConfigOptions): FoundAccounts {
-  const { values, problems } = read;
-  const { SAFETY_BASE_URL: baseUrl, SAFETY_TOKEN: token, SAFETY_ACCOUNTS_FILE: file } = values;
-  const allowsInsecureHttp = values.SAFETY_ALLOW_INSECURE_HTTP;
-  const common = {
-    schedule: scheduleOf(values, options.streams ?? STREAMS),
-    reportingTimezone: values.REPORTING_TIMEZONE ?? null,
-    reportTitle: values.REPORT_TITLE ?? null,
-  };
-  const own: AccountConfig[] = [];
-  if (!isSet(env, 'SAFETY_ACCOUNTS_FILE') || ACCOUNT_VARIABLES.some((name) => isSet(env, name))) {
-    const permission = 'SAFETY_ALLOW_INSECURE_HTTP=true';
-    const wrong = baseUrl === undefined ? [] : baseUrlProblems(baseUrl, { allowsInsecureHttp, permission });
-    problems.push(...wrong.map((problem) => `SAFETY_BASE_URL: ${problem}`));
-    const lacks = (name: string, value: unknown, what: string): void => {
-      if (options.needsService && value === undefined && !isNamed(problems, name))
-        problems.push(`${name} is not set: ${what}`);
-    };
-    lacks(
-      'SAFETY_BASE_URL',
-      baseUrl,
-      'the address of the service, e.g. https://service.example.com (lines NAME=value that were pasted into a shell need export before them)',
-    );
-    lacks('SAFETY_TOKEN', token, 'the API token (or SAFETY_TOKEN_FILE: a file that holds it)');
-    const tokenFile = textOf(env, 'SAFETY_TOKEN_FILE');
-    own.push({
-      ...common,
-      accountId: values.SAFETY_ACCOUNT,
-      service:
-        baseUrl === undefined || token === undefined
-          ? undefined
-          : { baseUrl: normalizeBaseUrl(baseUrl), token, tokenFile },
-      equipmentTypes: values.SAFETY_EQUIPMENT_TYPES,
-    });
-  }
-  if (file === undefined) return { accounts: own, tokens: [] };
-  const taken = own.map(({ accountId }) => accountId);
-  const found = readAccountsFile(file, { ...common, allowsInsecureHttp, taken, problems });
-  return { accounts: [...own, ...found.accounts], tokens: found.tokens };
-}
 
 const LISTED_NAMES = 10;
 
@@ -168,11 +99,11 @@ function settingsOf(env: Environment, values: VariableValues, isTerminal: boolea
 
 /** Throws `configuration_invalid` with every problem at once. */
 export function loadConfig(env: Environment, options: LoadConfigOptions): Config {
-  const { isTerminal, accounts: asked = [], streams = STREAMS } = options;
+  const { needsService, isTerminal, accounts: asked = [], streams = STREAMS } = options;
   const variables = variablesOf(streams);
   const read = readVariables(env, variables);
   const { values, problems } = read;
-  const found = findAccounts(env, read, options);
+  const found = findAccounts(env, read, { needsService, streams });
   const notifications = notificationsOf(read, found.accounts);
   const privacy: PrivacyConfig = {
     omit: values.PRIVACY_OMIT,

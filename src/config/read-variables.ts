@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { databaseUrlProblem } from './database-url.ts';
-import { token } from './value-forms.ts';
-import { SECRETS, VARIABLES, type VariableValues } from './variables.ts';
+import { SECRETS, token, type Variables, type VariableValues } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -39,8 +38,12 @@ export function readSecretFile(path: string): string | undefined {
 /** The present token of a file; undefined also for a text that is no token, because the file may be half written. */
 export const readTokenFile = (path: string): string | undefined => token.safeParse(readSecretFile(path)).data;
 
-/** Reads every variable, from itself or from the file that `NAME_FILE` names; collects all problems. An empty one is not set. */
-export function readVariables(env: Environment, variables = VARIABLES): ReadVariables {
+/** Whether there is a text for it, usable or not. An empty variable is not set. */
+export const isSet = (env: Environment, name: string): boolean =>
+  (env[name] ?? '') !== '' || (env[`${name}_FILE`] ?? '') !== '';
+
+/** Reads every variable, from itself or from the file that `NAME_FILE` names; collects all problems. */
+export function readVariables(env: Environment, variables: Variables): ReadVariables {
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
   /** undefined: not set, or a problem. */

@@ -4,7 +4,7 @@ import {
   readAccountChanges,
   readStoredAccounts,
 } from '../../engine/control-tables/account-changes.ts';
-import { accountName } from '../../config/value-forms.ts';
+import { accountName } from '../../config/variables.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { describeSource, isOtherAccount } from '../../engine/sync/source.ts';
