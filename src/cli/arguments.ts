@@ -17,17 +17,16 @@ export function parseStreams(names: readonly string[]): StreamName[] {
   return names.length === 0 ? [...STREAM_NAMES] : STREAM_NAMES.filter((name) => names.includes(name));
 }
 
-export function parseWholeNumber(
-  text: string,
-  name: string,
-  { min, max }: { min: number; max: number },
-): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < min || value > max) {
-    throw usageError(`${name}: expected a whole number from ${min} to ${max}, got ${text}`);
-  }
-  return value;
-}
+export const parseStream = (name: string): StreamName => parseStreams([name])[0] ?? name;
+
+export const wholeNumber =
+  (min: number, max: number) =>
+  (text: string, flag: string): number => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < min || value > max)
+      throw usageError(`${flag}: expected a whole number from ${min} to ${max}, got ${text}`);
+    return value;
+  };
 
 /** `2026-03-01` (its beginning) or an ISO time; in UTC without a zone. */
 export function parseDate(text: string, name: string): number {

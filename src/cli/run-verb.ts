@@ -6,7 +6,7 @@ import { type SyncRequest, syncStreams } from '../engine/sync/sync-streams.ts';
 import { buildRunEvents, logResult } from '../operate/worker/run-log.ts';
 import { createProgress } from './progress.ts';
 import { type AccountResult, outputOf } from './run-results.ts';
-import { type AppContext, type CommonOptions, type CommandContext, runWithApp } from './verb.ts';
+import type { AppContext, CommonOptions, Verb } from './verb.ts';
 
 /** At once, because each of their runs has a database session. */
 const MOST_ACCOUNTS = 5;
@@ -20,7 +20,7 @@ interface RunAccountsRequest extends Omit<SyncRequest, 'streams' | 'trigger' | '
  * failure of one account does not affect the others.
  */
 export async function runAccounts(
-  { app, terminal }: Pick<AppContext, 'app' | 'terminal'>,
+  { app, terminal }: AppContext,
   { json }: CommonOptions,
   { streamsOf, ...settings }: RunAccountsRequest,
 ): Promise<AccountResult[]> {
@@ -53,20 +53,22 @@ export async function runAccounts(
   return (await Promise.all(app.accounts.map((account) => limit(runAccount, account)))).flat();
 }
 
-interface RunVerbRequest extends Omit<RunAccountsRequest, 'streamsOf'> {
-  readonly streams: readonly StreamName[];
+interface RunVerbRequest extends RunAccountsRequest {
   /** Lines below the table, about the findings. */
-  readonly describe?: (all: readonly AccountResult[]) => readonly string[];
+  readonly describe?: (one: AccountResult) => readonly string[];
 }
 
-export async function runVerb(
-  context: CommandContext,
-  options: CommonOptions,
-  { streams, describe = () => [], ...request }: RunVerbRequest,
-): Promise<number> {
-  const needs = { needsService: true, migrates: true, stores: true };
-  return await runWithApp(context, { ...options, ...needs }, async (app) => {
-    const all = await runAccounts({ ...context, app }, options, { ...request, streamsOf: () => streams });
-    return outputOf(all, context.terminal, describe(all));
-  });
-}
+/** The verb that runs streams. `requestOf` refuses bad arguments. */
+export const runningStreams = <Own = object>(
+  requestOf: (options: CommonOptions & Own, names: readonly string[]) => RunVerbRequest,
+): Required<Pick<Verb<Own>, 'needs' | 'run'>> => ({
+  needs(options, names) {
+    requestOf(options, names);
+    return { needsService: true, migrates: true, stores: true };
+  },
+  async run(context, options, names) {
+    const { describe = () => [], ...request } = requestOf(options, names);
+    const all = await runAccounts(context, options, request);
+    return outputOf(all, context.terminal, all.flatMap(describe));
+  },
+});

@@ -23,39 +23,45 @@ export interface CommandContext {
   readonly signal: AbortSignal;
 }
 
-export interface Verb<Options = never> {
+/** The context of a verb that uses the warehouse. */
+export interface AppContext extends CommandContext {
+  readonly app: App;
+}
+
+/** `Own`: its options beside those that most verbs have. */
+export interface Verb<Own = object> {
   readonly name: string;
   readonly about: string;
   /** Takes names of streams. */
   readonly hasStreams?: true;
   /** Its other arguments, as in `<id>`, `[id]`. */
   readonly takes?: readonly (readonly [argument: string, about: string])[];
-  readonly options?: readonly (readonly [flags: string, about: string, fallback?: string])[];
+  /** `parse` throws `usage_invalid`; default: the text. */
+  readonly options?: readonly (readonly [
+    flags: string,
+    about: string,
+    fallback?: string | number | undefined,
+    parse?: (text: string, flag: string) => unknown,
+  ])[];
   readonly common?: readonly (keyof typeof COMMON)[];
   /** Verbs behind its name, as in `labels import`. */
   readonly verbs?: readonly Verb[];
-  /** Returns the exit code. Default: the verb needs one of its verbs. */
-  readonly run?: (context: CommandContext, options: Options, names: readonly string[]) => Promise<number>;
+  /** Refuses options and arguments before anything else, and replaces those that have a meaning of their own. */
+  needs?(options: CommonOptions & Own, names: readonly string[]): Needs;
+  /** With the warehouse. An exit code: it has printed its output itself. Neither this nor `runAlone`: it needs one of its verbs. */
+  run?(context: AppContext, options: CommonOptions & Own, names: readonly string[]): Promise<Output | number>;
+  /** Without it. */
+  runAlone?(context: CommandContext, options: CommonOptions & Own): Promise<Output | number>;
 }
 
 /** The printed output of a verb, and its exit code. */
-interface Output {
+export interface Output {
   /** With --json. */
   readonly json: unknown;
   /** Without. */
   readonly lines: readonly string[];
   /** Default: 0. */
   readonly code?: number;
-}
-
-/** Returns the exit code. */
-export function printOutput(
-  { terminal }: CommandContext,
-  options: CommonOptions,
-  { json, lines, code = EXIT.ok }: Output,
-): number {
-  terminal.print(options.json ? JSON.stringify(json) : lines.join('\n'));
-  return code;
 }
 
 /** Options that most verbs have. */
@@ -65,6 +71,7 @@ export interface CommonOptions {
   /** Without names: all accounts. */
   readonly account?: readonly string[];
   readonly json?: true | undefined;
+  readonly yes?: true;
 }
 
 /** Options that several verbs have. */
@@ -102,19 +109,22 @@ export function toCommand(
     command.addCommand(toCommand(one, context, exit, `${before} ${verb.name}`));
   if (verb.hasStreams) command.argument('[stream...]', STREAM_NAMES.join(', '));
   for (const [taken, about] of verb.takes ?? []) command.argument(taken, about);
-  for (const [flags, about, fallback] of verb.options ?? []) command.option(flags, about, fallback);
+  for (const [flags, about, fallback, parse] of verb.options ?? []) {
+    const [flag = ''] = flags.split(' ');
+    if (parse === undefined) command.option(flags, about, fallback as string | undefined);
+    else command.option(flags, about, (text: string) => parse(text, flag), fallback);
+  }
   for (const name of verb.common ?? []) {
     const [flags, about] = COMMON[name];
     if (flags === '--account <name>') command.option(flags, about, collect);
     else command.option(flags, about);
   }
-  const { run } = verb;
-  if (run !== undefined)
-    command.action(async () => exit(await run(context, command.opts<never>(), command.args)));
+  if (verb.run !== undefined || verb.runAlone !== undefined)
+    command.action(async () => exit(await runVerb(verb, context, command.opts(), command.args)));
   return command;
 }
 
-interface WithAppOptions extends CommonOptions {
+interface Needs extends CommonOptions {
   /** Base URL and token are required; default: they are not. */
   readonly needsService?: boolean;
   /**
@@ -126,7 +136,7 @@ interface WithAppOptions extends CommonOptions {
   readonly stores?: boolean;
 }
 
-export function configOf({ env, terminal }: CommandContext, options: WithAppOptions): Config {
+export function configOf({ env, terminal }: CommandContext, options: Needs): Config {
   return loadConfig(env, {
     needsService: options.needsService ?? false,
     isTerminal: terminal.isInteractive,
@@ -146,61 +156,49 @@ async function endedBy<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return await Promise.race([work, givenUp]);
 }
 
-/** Prepares the warehouse, then works. */
-async function prepareAndWork(
-  app: App,
-  { migrates = false, stores, liftPrivacy }: WithAppOptions,
-  work: (app: App) => Promise<Output | number>,
-): Promise<Output | number> {
-  if (migrates === 'by_itself') return await work(app);
+async function prepare(app: App, { migrates = false, stores, liftPrivacy }: Needs): Promise<void> {
+  if (migrates === 'by_itself') return;
   if (migrates || app.isEmbedded) {
-    const { applied } = await (migrates ? app.migrate() : app.warehouse.migrate());
+    const { applied } = await app.migrate();
     if (applied > 0) app.log.info({ applied }, 'the warehouse was migrated');
   } else await app.warehouse.assertMigrated();
+  // Errors: `privacy_less`.
   if (stores) {
     const contexts = app.accounts.map((account) => account.runContext(buildRunEvents(account)));
-    // Errors: `privacy_less`.
     await settleProtection(contexts, liftPrivacy === true);
   }
-  return await work(app);
 }
 
-/**
- * Loads the configuration, opens the warehouse, runs the verb, prints its output, closes everything. A signal ends it within
- * seconds. `work` returns an exit code if it has printed its output itself.
- */
-export async function runWithApp(
+/** Runs the verb, prints its output, and returns the exit code. A signal ends a verb that uses the warehouse within seconds. */
+async function runVerb(
+  verb: Verb,
   context: CommandContext,
-  options: WithAppOptions,
-  work: (app: App) => Promise<Output | number>,
+  options: CommonOptions,
+  names: readonly string[],
 ): Promise<number> {
   const { terminal, signal, env } = context;
-  const config = configOf(context, options);
+  const print = (output: Output | number): number => {
+    if (typeof output === 'number') return output;
+    terminal.print(options.json ? JSON.stringify(output.json) : output.lines.join('\n'));
+    return output.code ?? EXIT.ok;
+  };
+  if (verb.runAlone !== undefined) return print(await verb.runAlone(context, options));
+  const needs = { ...options, ...verb.needs?.(options, names) };
+  const config = configOf(context, needs);
   const stopTracing = await startTracing(env);
   const say = (line: string): void => terminal.note(terminal.noteColors.dim(line));
   const app = await createApp({ config, signal, say });
+  const work = async () => {
+    await prepare(app, needs);
+    return (await verb.run?.({ ...context, app }, options, names)) ?? EXIT.ok;
+  };
   try {
-    const output = await endedBy(signal, prepareAndWork(app, options, work));
-    return typeof output === 'number' ? output : printOutput(context, options, output);
+    return print(await endedBy(signal, work()));
   } finally {
     // Together, because each waits for seconds when its server does not respond.
     await Promise.all([app.close(), stopTracing()]);
   }
 }
-
-/** The context of a verb that uses the warehouse. */
-export interface AppContext extends CommandContext {
-  readonly app: App;
-}
-
-/** The `run` of a verb with nothing to check before the configuration is loaded. */
-export const withApp =
-  <Options extends CommonOptions>(
-    work: (context: AppContext, options: Options, names: readonly string[]) => Promise<Output | number>,
-    needs: Omit<WithAppOptions, keyof CommonOptions> = {},
-  ): NonNullable<Verb<Options>['run']> =>
-  (context, options, names) =>
-    runWithApp(context, { ...options, ...needs }, (app) => work({ ...context, app }, options, names));
 
 const NAMED_ACCOUNTS = 10;
 

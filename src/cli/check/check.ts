@@ -182,9 +182,9 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
   return exitCodeOfChecks(checks);
 }
 
-export const check: Verb<CommonOptions> = {
+export const check: Verb = {
   name: 'check',
   about: 'test configuration, database and service; print each problem with its remedy',
   common: ['accounts', 'json'],
-  run: runCheck,
+  runAlone: runCheck,
 };

@@ -2,7 +2,7 @@ import { grantAccess, readAccess, revokeAccess } from '../../warehouse/change-ac
 import { usageError } from '../../shared/errors.ts';
 import { EXIT } from '../run-results.ts';
 import { renderRows } from '../table.ts';
-import { type CommonOptions, runWithApp, type Verb, withApp } from '../verb.ts';
+import type { Verb } from '../verb.ts';
 
 const TAKES_ROLE = [
   ['<role>', 'a role of PostgreSQL: the login of a BI tool, or a group role of logins'],
@@ -17,39 +17,44 @@ const outputOf = (role: string, accounts: readonly string[]) => ({
   ],
 });
 
-const grant: Verb<CommonOptions> = {
+/** Their --account selects no configured account. */
+const OF_ALL = { account: [] };
+
+const grant: Verb = {
   name: 'grant',
   about:
     'let a role of PostgreSQL read these accounts and, of schema safety, no other rows; adds to its accounts',
   takes: TAKES_ROLE,
   options: [['--account <name...>', 'an account that it may read; several, or several times']],
   common: ['json'],
-  run: async (context, { json, account: accounts = [] }, [role = '']) =>
-    await runWithApp(context, { json }, async ({ warehouse, accountIds: configured }) => {
-      if (accounts.length === 0) throw usageError('which accounts? Name each with --account');
-      return outputOf(role, (await grantAccess(warehouse, { role, accounts, configured })).accounts);
-    }),
+  needs({ account: accounts = [] }) {
+    if (accounts.length === 0) throw usageError('which accounts? Name each with --account');
+    return OF_ALL;
+  },
+  async run({ app: { warehouse, accountIds: configured } }, { account: accounts = [] }, [role = '']) {
+    return outputOf(role, (await grantAccess(warehouse, { role, accounts, configured })).accounts);
+  },
 };
 
-const revoke: Verb<CommonOptions> = {
+const revoke: Verb = {
   name: 'revoke',
   about: 'take accounts away from a role; without --account all of them: then it reads no rows',
   takes: TAKES_ROLE,
   options: [['--account <name...>', 'an account that it may not read any more']],
   common: ['json'],
-  run: async (context, { json, account: accounts = [] }, [role = '']) =>
-    await runWithApp(context, { json }, async ({ warehouse }) =>
-      outputOf(role, (await revokeAccess(warehouse, { role, accounts })).accounts),
-    ),
+  needs: () => OF_ALL,
+  async run({ app: { warehouse } }, { account: accounts = [] }, [role = '']) {
+    return outputOf(role, (await revokeAccess(warehouse, { role, accounts })).accounts);
+  },
 };
 
-export const access: Verb<CommonOptions> = {
+export const access: Verb = {
   name: 'access',
   about:
     'show roles that are confined to accounts (row-level security), their accounts, and rights by which they see more',
   common: ['json'],
   verbs: [grant, revoke],
-  run: withApp(async ({ app, terminal }) => {
+  async run({ app, terminal }) {
     const { unsupported, confined, problems } = await readAccess(app.connection);
     const roles = confined.map(({ role, accounts }) => ({ role, accounts }));
     const table = renderRows(
@@ -73,5 +78,5 @@ export const access: Verb<CommonOptions> = {
             ],
       code: problems.length === 0 ? EXIT.ok : EXIT.failed,
     };
-  }),
+  },
 };

@@ -12,9 +12,7 @@ import { changeAccount, countAccountRows, moveAccount } from '../../warehouse/ch
 import type { App } from '../../app.ts';
 import { renderRows } from '../table.ts';
 import { confirm } from '../terminal.ts';
-import { type CommonOptions, type Verb, withApp } from '../verb.ts';
-
-type ChangeOptions = CommonOptions & { readonly yes?: true };
+import type { AppContext, CommonOptions, Verb } from '../verb.ts';
 
 /** Finds stored accounts that are not configured, and changes that were cut off. `app` must have every configured account. */
 export async function readAccountFindings({ accountIds, connection }: App) {
@@ -33,11 +31,11 @@ export async function readAccountFindings({ accountIds, connection }: App) {
   ];
 }
 
-const list: Verb<CommonOptions> = {
+const list: Verb = {
   name: 'list',
   about: 'show accounts that are configured or stored, and changes that were cut off',
   common: ['json'],
-  run: withApp(async ({ app, terminal }) => {
+  async run({ app, terminal }) {
     const { accountIds: configured, connection } = app;
     const stored = await readStoredAccounts(connection);
     const ids = [...new Set([...configured, ...stored])];
@@ -67,12 +65,17 @@ const list: Verb<CommonOptions> = {
       json: { accounts },
       lines: [table, ...findings.map(({ finding, advice }) => `\n${finding}\n${advice}`)],
     };
-  }),
+  },
 };
 
 /** Asks, then renames what is stored of an account, or removes it if there is no new name. */
-const change = withApp<ChangeOptions>(async ({ app, terminal, signal }, options, names) => {
-  const [from = '', to = null] = names;
+async function change(
+  { app, terminal, signal }: AppContext,
+  options: CommonOptions,
+  names: readonly string[],
+) {
+  const [from = ''] = names;
+  const to = names[1] ?? null;
   const { accounts, connection, warehouse } = app;
   if (to !== null && !accountName.safeParse(to).success)
     throw usageError(
@@ -98,9 +101,9 @@ const change = withApp<ChangeOptions>(async ({ app, terminal, signal }, options,
         : `Everything that was stored of account ${from} is that of account ${to} now. Name it ${to} in the configuration, too, before the next run.`,
     ],
   };
-});
+}
 
-const rename: Verb<ChangeOptions> = {
+const rename: Verb = {
   name: 'rename',
   about:
     'give everything that is stored of an account another name, in steps; repeat it after an interruption',
@@ -112,7 +115,7 @@ const rename: Verb<ChangeOptions> = {
   run: change,
 };
 
-const remove: Verb<ChangeOptions> = {
+const remove: Verb = {
   name: 'remove',
   about:
     'remove everything that is stored of an account that is not configured, in steps; repeat it after an interruption',
@@ -121,49 +124,47 @@ const remove: Verb<ChangeOptions> = {
   run: change,
 };
 
-const move: Verb<ChangeOptions> = {
+const move: Verb = {
   name: 'move',
   about:
     'let an account be read from its new, configured address of the same service: the next sync reads everything and deletes what is not there',
   takes: [['<name>', 'the account, configured with the new address']],
   common: ['yes', 'json'],
-  run: withApp(
-    async ({ app, terminal }, options, [name = '']) => {
-      const { accounts, connection, warehouse } = app;
-      const account = accounts.find(({ id }) => id === name);
-      if (account === undefined) {
-        throw usageError(
-          `account ${name} is not configured`,
-          'First give it its new address in the configuration (SAFETY_BASE_URL, or base_url of its entry in SAFETY_ACCOUNTS_FILE).',
-        );
-      }
-      const { stored, isOther } = await account.source.compare();
-      const current = await account.source.readCurrent();
-      if (stored?.isRead !== true)
-        throw usageError(`nothing is stored of account ${name}: it can be read from anywhere`);
-      if (!isOther) throw usageError(`account ${name} belongs to ${describeSource(stored)} already`);
-      const [from, to] = [describeSource(stored), describeSource(current)];
-      if (isOtherAccount(stored, current)) {
-        const message = `${to} is not the account that was read from ${from}: not moved`;
-        const advice = `Read it as another account (SAFETY_ACCOUNT), or remove what is stored: safety-sync accounts remove ${name}`;
-        throw new SafetySyncError('source_changed', message, { advice });
-      }
-      terminal.note(
-        `To be moved: account ${name} from ${from} to ${to}. The next sync reads everything and marks as deleted what is not there, without the delete guard.`,
+  needs: () => ({ needsService: true }),
+  async run({ app, terminal }, options, [name = '']) {
+    const { accounts, connection, warehouse } = app;
+    const account = accounts.find(({ id }) => id === name);
+    if (account === undefined) {
+      throw usageError(
+        `account ${name} is not configured`,
+        'First give it its new address in the configuration (SAFETY_BASE_URL, or base_url of its entry in SAFETY_ACCOUNTS_FILE).',
       );
-      await confirm(terminal, options, name, `safety-sync accounts move ${name}`);
-      const source = { ...current, service_id: current.service_id ?? stored.service_id };
-      await moveAccount({ databaseUrl: warehouse.url, connection }, { accountId: name, source });
-      return {
-        json: { account_id: name, from: stored.address, to: current.address },
-        lines: [`Account ${name} belongs to ${to} now. Next: safety-sync sync`],
-      };
-    },
-    { needsService: true },
-  ),
+    }
+    const { stored, isOther } = await account.source.compare();
+    const current = await account.source.readCurrent();
+    if (stored?.isRead !== true)
+      throw usageError(`nothing is stored of account ${name}: it can be read from anywhere`);
+    if (!isOther) throw usageError(`account ${name} belongs to ${describeSource(stored)} already`);
+    const [from, to] = [describeSource(stored), describeSource(current)];
+    if (isOtherAccount(stored, current)) {
+      const message = `${to} is not the account that was read from ${from}: not moved`;
+      const advice = `Read it as another account (SAFETY_ACCOUNT), or remove what is stored: safety-sync accounts remove ${name}`;
+      throw new SafetySyncError('source_changed', message, { advice });
+    }
+    terminal.note(
+      `To be moved: account ${name} from ${from} to ${to}. The next sync reads everything and marks as deleted what is not there, without the delete guard.`,
+    );
+    await confirm(terminal, options, name, `safety-sync accounts move ${name}`);
+    const source = { ...current, service_id: current.service_id ?? stored.service_id };
+    await moveAccount({ databaseUrl: warehouse.url, connection }, { accountId: name, source });
+    return {
+      json: { account_id: name, from: stored.address, to: current.address },
+      lines: [`Account ${name} belongs to ${to} now. Next: safety-sync sync`],
+    };
+  },
 };
 
-export const accounts: Verb<CommonOptions> = {
+export const accounts: Verb = {
   ...list,
   name: 'accounts',
   verbs: [list, rename, move, remove],

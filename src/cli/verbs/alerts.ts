@@ -13,14 +13,14 @@ import { toIso, toMs } from '../../shared/time.ts';
 import { EXIT } from '../run-results.ts';
 import { accountColumn, renderRows } from '../table.ts';
 import { withIsoTimes } from '../terminal.ts';
-import { type CommonOptions, configOf, printOutput, type Verb, withApp } from '../verb.ts';
+import { configOf, type Verb } from '../verb.ts';
 
-const test: Verb<CommonOptions> = {
+const test: Verb = {
   name: 'test',
   about:
     'send one test alert through each configured channel and print whether it was accepted; needs no database',
   common: ['json'],
-  async run(context, options) {
+  async runAlone(context) {
     const { terminal, signal } = context;
     const config = configOf(context, {});
     const channels = configuredChannels(config.notifications);
@@ -43,7 +43,7 @@ const test: Verb<CommonOptions> = {
     };
     const sent = await Promise.all(channels.map(tryChannel));
     const { green, red } = terminal.colors;
-    return printOutput(context, options, {
+    return {
       json: { channels: sent },
       lines: sent.map(({ taken, place, problem, advice }) =>
         taken
@@ -51,17 +51,17 @@ const test: Verb<CommonOptions> = {
           : `${red('not taken')} by ${problem}\n  ${advice}`,
       ),
       code: sent.every(({ taken }) => taken) ? EXIT.ok : EXIT.failed,
-    });
+    };
   },
 };
 
 /** Recorded alerts, oldest first, and below them the present problems, recorded or not. */
-export const alerts: Verb<CommonOptions> = {
+export const alerts: Verb = {
   name: 'alerts',
   about: 'show current alerts, whether each was sent, and what is wrong now',
   common: ['accounts', 'json'],
   verbs: [test],
-  run: withApp(async ({ app, terminal }) => {
+  async run({ app, terminal }) {
     const { accountIds, db, config } = app;
     const { problems, isWell, workerSeenMs } = await readProblems(app);
     const channels = configuredChannels(config.notifications).map(({ name }) => name);
@@ -93,5 +93,5 @@ export const alerts: Verb<CommonOptions> = {
       lines: [rows.length === 0 ? none : table, ...open.map(({ text }) => terminal.colors.red(text))],
       code: isWell ? EXIT.ok : EXIT.failed,
     };
-  }),
+  },
 };

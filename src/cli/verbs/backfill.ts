@@ -7,13 +7,14 @@ import { streamNamed } from '../../engine/streams/index.ts';
 import type { TimeSlice } from '../../engine/streams/state.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { parseDate, parseStreams } from '../arguments.ts';
-import { runVerb } from '../run-verb.ts';
+import { runningStreams } from '../run-verb.ts';
 import { accountColumn, renderRows } from '../table.ts';
-import { type CommonOptions, runWithApp, type Verb } from '../verb.ts';
+import type { AppContext, Verb } from '../verb.ts';
 
-interface BackfillOptions extends CommonOptions {
-  readonly from?: string;
-  readonly to?: string;
+interface Flags {
+  /** ms since 1970. */
+  readonly from?: number;
+  readonly to?: number;
   readonly restart?: true;
   readonly plan?: true;
 }
@@ -21,23 +22,18 @@ interface BackfillOptions extends CommonOptions {
 /** Only follow-ups can be requested by time. */
 const isSliced = (stream: StreamName): boolean => streamNamed(stream).readMode.kind === 'incremental';
 
-function parseRange({ from, to }: BackfillOptions): TimeSlice {
-  const fromMs = from === undefined ? -Infinity : parseDate(from, '--from');
-  const toMs = to === undefined ? Infinity : parseDate(to, '--to');
-  if (fromMs >= toMs) throw usageError('--from must be earlier than --to');
-  return { fromMs, toMs };
-}
-
-function streamsOf(names: readonly string[], range: TimeSlice): StreamName[] {
+function askedFor({ from: fromMs = -Infinity, to: toMs = Infinity }: Flags, names: readonly string[]) {
+  const range: TimeSlice = { fromMs, toMs };
   const streams = parseStreams(names);
-  if (isWholeTime(range)) return streams;
+  if (fromMs >= toMs) throw usageError('--from must be earlier than --to');
   const others = streams.filter((stream) => !isSliced(stream));
-  if (names.length > 0 && others.length > 0) {
+  if (isWholeTime(range) || others.length === 0) return { range, streams };
+  if (names.length > 0) {
     throw usageError(
       `--from and --to: the service has no time filter for ${others.join(', ')}; read them by a command of their own, without a range`,
     );
   }
-  return streams.filter(isSliced);
+  return { range, streams: streams.filter(isSliced) };
 }
 
 /** Asks the service for one number; null is known only after the whole list was read. */
@@ -58,14 +54,41 @@ async function planStream(
   return { ...plan, records: paging.total, requests: Math.ceil(paging.total / readMode.pageSize) + 1 };
 }
 
-export const backfill: Verb<BackfillOptions> = {
+/** `--plan` */
+async function planAll({ app, terminal }: AppContext, options: Flags, names: readonly string[]) {
+  const { pending } = await readMigrationStatus(app.connection);
+  const { range, streams } = askedFor(options, names);
+  const plan: Awaited<ReturnType<typeof planStream>>[] = [];
+  for (const account of app.accounts)
+    for (const stream of streams)
+      plan.push(await planStream(app, account, { stream, range, isMigrated: pending === 0 }));
+  const table = renderRows(
+    plan,
+    {
+      ...accountColumn(plan),
+      stream: ({ stream }) => stream,
+      records: ({ records }) => records ?? 'the whole list',
+      'requests, about': ({ requests }) => requests,
+    },
+    terminal,
+  );
+  const lines = [table, '\nNothing was written to the warehouse. Leave out --plan to do it.'];
+  return { json: { plan, pending_migrations: pending }, lines };
+}
+
+const reading = runningStreams<Flags>((options, names) => {
+  const { range, streams } = askedFor(options, names);
+  return { kind: 'backfill', streamsOf: () => streams, range, restart: options.restart ?? false };
+});
+
+export const backfill: Verb<Flags> = {
   name: 'backfill',
   about:
     'read all records again: follow-ups in slices of creation time, resuming where it was cut off; other streams as a whole',
   hasStreams: true,
   options: [
-    ['--from <date>', 'follow-ups created on or after this day or time (UTC)'],
-    ['--to <date>', 'follow-ups created before this day or time (UTC)'],
+    ['--from <date>', 'follow-ups created on or after this day or time (UTC)', undefined, parseDate],
+    ['--to <date>', 'follow-ups created before this day or time (UTC)', undefined, parseDate],
     ['--restart', 'begin again instead of resuming'],
     [
       '--plan',
@@ -73,30 +96,9 @@ export const backfill: Verb<BackfillOptions> = {
     ],
   ],
   common: ['accounts', 'liftPrivacy', 'json'],
-  async run(context, options, names) {
-    const range = parseRange(options);
-    const streams = streamsOf(names, range);
-    const { restart = false } = options;
-    if (!options.plan) return await runVerb(context, options, { kind: 'backfill', streams, range, restart });
-    const needs = { needsService: true, migrates: 'by_itself' } as const;
-    return await runWithApp(context, { ...options, ...needs }, async (app) => {
-      const { pending } = await readMigrationStatus(app.connection);
-      const plan: Awaited<ReturnType<typeof planStream>>[] = [];
-      for (const account of app.accounts)
-        for (const stream of streams)
-          plan.push(await planStream(app, account, { stream, range, isMigrated: pending === 0 }));
-      const table = renderRows(
-        plan,
-        {
-          ...accountColumn(plan),
-          stream: ({ stream }) => stream,
-          records: ({ records }) => records ?? 'the whole list',
-          'requests, about': ({ requests }) => requests,
-        },
-        context.terminal,
-      );
-      const lines = [table, '\nNothing was written to the warehouse. Leave out --plan to do it.'];
-      return { json: { plan, pending_migrations: pending }, lines };
-    });
-  },
+  needs: (options, names) => ({
+    ...reading.needs(options, names),
+    ...(options.plan ? { migrates: 'by_itself' } : {}),
+  }),
+  run: (context, options, names) => (options.plan ? planAll : reading.run)(context, options, names),
 };

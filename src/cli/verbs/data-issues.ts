@@ -8,12 +8,9 @@ import { exitCodeOf } from '../run-results.ts';
 import { runAccounts } from '../run-verb.ts';
 import { accountColumn, renderRows } from '../table.ts';
 import { withIsoTimes } from '../terminal.ts';
-import { type CommonOptions, runWithApp, type Verb } from '../verb.ts';
+import type { Verb } from '../verb.ts';
 
-interface IssuesOptions extends CommonOptions {
-  readonly all?: true;
-  readonly retry?: true;
-}
+type Flags = { readonly all?: true; readonly retry?: true };
 
 /** Where the value or record is stored, for each kind of issue. */
 export const MEANING: Readonly<Record<IssueKind, string>> = {
@@ -23,7 +20,7 @@ export const MEANING: Readonly<Record<IssueKind, string>> = {
   unknown_value: 'kept as it came',
 };
 
-export const dataIssues: Verb<IssuesOptions> = {
+export const dataIssues: Verb<Flags> = {
   name: 'data-issues',
   about: 'show rejected records, nulled fields, unknown fields and values',
   options: [
@@ -31,50 +28,49 @@ export const dataIssues: Verb<IssuesOptions> = {
     ['--retry', 'process the stored records again first, without requests'],
   ],
   common: ['accounts', 'liftPrivacy', 'json'],
-  run: async (context, options) =>
-    await runWithApp(context, { ...options, stores: options.retry === true }, async (app) => {
-      const { accountIds, db } = app;
-      const { colors } = context.terminal;
-      const open = await readIssues(db, accountIds, { includeResolved: false });
-      const streamsOf = ({ id }: Account) =>
-        STREAM_NAMES.filter((name) => open.some((one) => one.account_id === id && one.stream === name));
-      const code = options.retry
-        ? exitCodeOf(
-            await runAccounts({ ...context, app }, options, { kind: 'sync', retryIssues: true, streamsOf }),
-          )
-        : 0;
-      const issues = await readIssues(db, accountIds, { includeResolved: options.all ?? false });
-      // Issues that differ only in the record and in positions have one line.
-      const alike = groupBy(issues, ({ account_id: account, stream, kind, field, resolved_at: resolved }) =>
-        JSON.stringify([account, stream, kind, field?.replace(/\[\d+\]/g, '[]'), resolved === null]),
-      ).map((group) => ({ ...group[0], records: group.length }));
-      const table = renderRows(
-        alike,
-        {
-          ...accountColumn(alike),
-          stream: ({ stream }) => stream,
-          what: ({ kind, resolved_at: at }) => (at === null ? kind : `${kind}${colors.green(' (resolved)')}`),
-          field: ({ field }) => field?.replace(/\[\d+\]/g, '[]') ?? null,
-          // An unknown field has one issue, however many records show it.
-          records: ({ kind, records }) => (kind === 'unknown_field' ? null : records),
-          'last seen': (one) => formatAge(one.last_seen_at, app.clock.now()),
-          example: (one) => `${one.record_id ?? '(no key)'}: ${one.problem}`,
-        },
-        context.terminal,
-        ['last seen'],
-      );
-      const kinds = [...new Set(issues.map(({ kind }) => kind))];
-      const left = issues.filter(({ resolved_at: at }) => at === null).length;
-      return {
-        json: { data_issues: issues.map(withIsoTimes) },
-        lines: [
-          ...(issues.length === 0 ? [] : [table, '']),
-          ...kinds.map((kind) => `${colors.bold(kind)}: ${MEANING[kind]}`),
-          left === 0
-            ? 'No open data issues.'
-            : `${formatNumber(left, 'open issue')}. They close by themselves when the records are corrected.`,
-        ],
-        code,
-      };
-    }),
+  needs: ({ retry = false }) => ({ stores: retry }),
+  async run(context, options) {
+    const { app, terminal } = context;
+    const { accountIds, db } = app;
+    const { colors } = terminal;
+    const open = await readIssues(db, accountIds, { includeResolved: false });
+    const streamsOf = ({ id }: Account) =>
+      STREAM_NAMES.filter((name) => open.some((one) => one.account_id === id && one.stream === name));
+    const code = options.retry
+      ? exitCodeOf(await runAccounts(context, options, { kind: 'sync', retryIssues: true, streamsOf }))
+      : 0;
+    const issues = await readIssues(db, accountIds, { includeResolved: options.all ?? false });
+    // Issues that differ only in the record and in positions have one line.
+    const alike = groupBy(issues, ({ account_id: account, stream, kind, field, resolved_at: resolved }) =>
+      JSON.stringify([account, stream, kind, field?.replace(/\[\d+\]/g, '[]'), resolved === null]),
+    ).map((group) => ({ ...group[0], records: group.length }));
+    const table = renderRows(
+      alike,
+      {
+        ...accountColumn(alike),
+        stream: ({ stream }) => stream,
+        what: ({ kind, resolved_at: at }) => (at === null ? kind : `${kind}${colors.green(' (resolved)')}`),
+        field: ({ field }) => field?.replace(/\[\d+\]/g, '[]') ?? null,
+        // An unknown field has one issue, however many records show it.
+        records: ({ kind, records }) => (kind === 'unknown_field' ? null : records),
+        'last seen': (one) => formatAge(one.last_seen_at, app.clock.now()),
+        example: (one) => `${one.record_id ?? '(no key)'}: ${one.problem}`,
+      },
+      terminal,
+      ['last seen'],
+    );
+    const kinds = [...new Set(issues.map(({ kind }) => kind))];
+    const left = issues.filter(({ resolved_at: at }) => at === null).length;
+    return {
+      json: { data_issues: issues.map(withIsoTimes) },
+      lines: [
+        ...(issues.length === 0 ? [] : [table, '']),
+        ...kinds.map((kind) => `${colors.bold(kind)}: ${MEANING[kind]}`),
+        left === 0
+          ? 'No open data issues.'
+          : `${formatNumber(left, 'open issue')}. They close by themselves when the records are corrected.`,
+      ],
+      code,
+    };
+  },
 };

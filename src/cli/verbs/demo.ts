@@ -210,5 +210,5 @@ export const demo: Verb<{ serve?: boolean }> = {
   options: [
     ['--serve', 'then keep worker, sandbox and database running until Ctrl-C; print a connection string'],
   ],
-  run: runDemo,
+  runAlone: runDemo,
 };

@@ -4,14 +4,14 @@ import { usageError } from '../../shared/errors.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
 import { EXIT, outputOf } from '../run-results.ts';
 import { runAccounts } from '../run-verb.ts';
-import { type CommonOptions, onlyAccountOf, type Verb, withApp } from '../verb.ts';
+import { onlyAccountOf, type Verb } from '../verb.ts';
 
-const retire: Verb<CommonOptions> = {
+const retire: Verb = {
   name: 'retire',
   about: 'mark the rows of a type that is not configured any more as deleted',
   takes: [['<type>', 'equipmentType_id, as it was in SAFETY_EQUIPMENT_TYPES']],
   common: ['account', 'json'],
-  run: withApp(async (context, options, [type = '']) => {
+  async run(context, options, [type = '']) {
     const { id, config } = onlyAccountOf(context.app, 'an equipment type');
     const stored = (await readStoredPartitions(context.app.db, [id])).get(id) ?? [];
     const types = stored.map(({ partition }) => partition);
@@ -35,7 +35,7 @@ const retire: Verb<CommonOptions> = {
     const deleted = all.reduce((sum, { result }) => sum + result.counts.deleted, 0);
     const said = `${formatNumber(deleted, 'row')} of equipment type ${type} marked deleted. Configured again, the type brings back what the source still has.`;
     return output.code === EXIT.ok ? { ...output, lines: [said] } : output;
-  }),
+  },
 };
 
 export const equipmentTypes: Verb = {

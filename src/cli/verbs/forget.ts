@@ -5,16 +5,15 @@ import { toIso } from '../../shared/time.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { renderRows } from '../table.ts';
 import { confirm } from '../terminal.ts';
-import { type CommonOptions, onlyAccountOf, runWithApp, type Verb } from '../verb.ts';
+import { onlyAccountOf, type Verb } from '../verb.ts';
 
-interface ForgetOptions extends CommonOptions {
+interface Flags {
   readonly name?: readonly string[];
-  readonly yes?: true;
   readonly list?: true;
   readonly cancel?: string;
 }
 
-export const forget: Verb<ForgetOptions> = {
+export const forget: Verb<Flags> = {
   name: 'forget',
   about: 'replace a person by a pseudonym everywhere, now and whenever the source sends them again',
   takes: [['[user_id]', 'id of the person: as in safety.users.id']],
@@ -24,64 +23,64 @@ export const forget: Verb<ForgetOptions> = {
     ['--cancel <user_id>', 'no longer forget this person: the name returns with the next read'],
   ],
   common: ['account', 'yes', 'json'],
-  async run(context, options, [typed = '']) {
-    const { list, cancel, name: names } = options;
-    const { terminal } = context;
-    const id = typed.trim();
-    if ([list, cancel, id || undefined].filter((one) => one !== undefined).length !== 1)
+  needs({ list, cancel }, [typed = '']) {
+    if ([list, cancel, typed.trim() || undefined].filter((one) => one !== undefined).length !== 1)
       throw usageError('name the id of one person, or --list, or --cancel ID');
-    return await runWithApp(context, options, async (app) => {
-      const account = onlyAccountOf(app, 'a person');
-      const runContext = account.runContext(buildRunEvents(account));
-      if (list) {
-        const forgotten = (await listForgotten(runContext)).map(({ person, since }) => ({
-          person,
-          forgotten_at: toIso(Date.parse(since)),
-        }));
-        const table = renderRows(
-          forgotten,
-          { person: ({ person }) => person, 'forgotten at': ({ forgotten_at: at }) => at },
-          terminal,
-        );
-        return { json: { forgotten }, lines: [forgotten.length === 0 ? 'Nobody is forgotten.' : table] };
-      }
-      if (cancel !== undefined) {
-        const person = await cancelForgetting(runContext, cancel);
-        const who = 'Who is: safety-sync forget --list';
-        if (person === null) throw usageError(`${cancel} is not forgotten: nothing was changed`, who);
-        const said = `${cancel} is not forgotten any more. The next complete read brings id and name back: safety-sync reconcile`;
-        return { json: { cancelled: person }, lines: [said] };
-      }
-      const found = await findStoredPerson(runContext, id);
-      // A name is given where no row has the id any more, for example after the loss of the key.
-      if (found === undefined && names === undefined)
-        throw usageError(
-          `nobody has the id ${id}: nothing was changed`,
-          `To find an id: select user_id, name from safety.people where name ilike '%…%'`,
-        );
-      const tables = (found?.tables ?? []).map(
-        ({ table, rows }) => `\n  ${table}: ${formatNumber(rows, 'row')}`,
+    return {};
+  },
+  async run({ app, terminal }, options, [typed = '']) {
+    const { list, cancel, name: names } = options;
+    const id = typed.trim();
+    const account = onlyAccountOf(app, 'a person');
+    const runContext = account.runContext(buildRunEvents(account));
+    if (list) {
+      const forgotten = (await listForgotten(runContext)).map(({ person, since }) => ({
+        person,
+        forgotten_at: toIso(Date.parse(since)),
+      }));
+      const table = renderRows(
+        forgotten,
+        { person: ({ person }) => person, 'forgotten at': ({ forgotten_at: at }) => at },
+        terminal,
       );
-      const who = found?.name ?? 'a person without a stored name';
-      terminal.note(`To be forgotten: ${who} (${id})${tables.join('')}`);
-      await confirm(terminal, options, id, `safety-sync forget ${id}`);
-      const { pseudonym, streams, runs, isNameKnown } = await forgetPerson(runContext, id, names);
-      const changed = streams.reduce((sum, { rowsChanged }) => sum + (rowsChanged ?? 0), 0);
-      const unknown = `Texts may still name them: no name of two words is known here. To find one: safety-sync forget ${id} --name "First Last"`;
-      return {
-        json: {
-          account_id: account.id,
-          pseudonym,
-          name_known: isNameKnown,
-          streams: streams.map(({ stream, rowsChanged }) => ({ stream, rows_changed: rowsChanged ?? 0 })),
-          runs_changed: runs,
-        },
-        lines: [
-          `${formatNumber(changed, 'row')} rewritten. They are ${pseudonym} everywhere, also in what the source sends of them from now on.`,
-          ...(isNameKnown ? [] : [unknown]),
-          'Not reached from here: backups (after a restore, forget again), reports, exports and logs (docs/privacy.md).',
-        ],
-      };
-    });
+      return { json: { forgotten }, lines: [forgotten.length === 0 ? 'Nobody is forgotten.' : table] };
+    }
+    if (cancel !== undefined) {
+      const person = await cancelForgetting(runContext, cancel);
+      const who = 'Who is: safety-sync forget --list';
+      if (person === null) throw usageError(`${cancel} is not forgotten: nothing was changed`, who);
+      const said = `${cancel} is not forgotten any more. The next complete read brings id and name back: safety-sync reconcile`;
+      return { json: { cancelled: person }, lines: [said] };
+    }
+    const found = await findStoredPerson(runContext, id);
+    // A name is given where no row has the id any more, for example after the loss of the key.
+    if (found === undefined && names === undefined)
+      throw usageError(
+        `nobody has the id ${id}: nothing was changed`,
+        `To find an id: select user_id, name from safety.people where name ilike '%…%'`,
+      );
+    const tables = (found?.tables ?? []).map(
+      ({ table, rows }) => `\n  ${table}: ${formatNumber(rows, 'row')}`,
+    );
+    const who = found?.name ?? 'a person without a stored name';
+    terminal.note(`To be forgotten: ${who} (${id})${tables.join('')}`);
+    await confirm(terminal, options, id, `safety-sync forget ${id}`);
+    const { pseudonym, streams, runs, isNameKnown } = await forgetPerson(runContext, id, names);
+    const changed = streams.reduce((sum, { rowsChanged }) => sum + (rowsChanged ?? 0), 0);
+    const unknown = `Texts may still name them: no name of two words is known here. To find one: safety-sync forget ${id} --name "First Last"`;
+    return {
+      json: {
+        account_id: account.id,
+        pseudonym,
+        name_known: isNameKnown,
+        streams: streams.map(({ stream, rowsChanged }) => ({ stream, rows_changed: rowsChanged ?? 0 })),
+        runs_changed: runs,
+      },
+      lines: [
+        `${formatNumber(changed, 'row')} rewritten. They are ${pseudonym} everywhere, also in what the source sends of them from now on.`,
+        ...(isNameKnown ? [] : [unknown]),
+        'Not reached from here: backups (after a restore, forget again), reports, exports and logs (docs/privacy.md).',
+      ],
+    };
   },
 };

@@ -8,7 +8,7 @@ import { usageError } from '../../shared/errors.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import { EXIT } from '../run-results.ts';
 import { accountColumn, renderRows } from '../table.ts';
-import { type CommonOptions, onlyAccountOf, type Verb, withApp } from '../verb.ts';
+import { onlyAccountOf, type Verb } from '../verb.ts';
 
 const STDOUT = '-';
 /** Number of ids printed for each kind; the template has all. */
@@ -19,13 +19,13 @@ const BYTE_ORDER_MARK = '\uFEFF';
 /** Neither by a label nor by the service. */
 const isNameless = ({ label, name }: MetId): boolean => label === null && name === null;
 
-const template: Verb<CommonOptions & { readonly out?: string }> = {
+const template: Verb<{ out?: string }> = {
   name: 'template',
   about:
     'write a CSV file of every id without label or name, the most used first, to be filled in and imported',
   options: [['--out <file>', 'path of the file; - is stdout, the default']],
   common: ['account'],
-  run: withApp(async ({ app, terminal }, { out = STDOUT }) => {
+  async run({ app, terminal }, { out = STDOUT }) {
     const account = onlyAccountOf(app, 'a file of labels');
     const missing = (await readMetIds(app.db, [account.id]))
       .filter(isNameless)
@@ -41,16 +41,16 @@ const template: Verb<CommonOptions & { readonly out?: string }> = {
       );
     }
     return EXIT.ok;
-  }),
+  },
 };
 
-const importVerb: Verb<CommonOptions & { readonly replace?: true }> = {
+const importVerb: Verb<{ replace?: true }> = {
   name: 'import',
   about: 'store the labels of a CSV file (kind,id,label,parent_id): nothing is stored if a line is invalid',
   takes: [['<file>', 'CSV in UTF-8, with commas, semicolons or tabs']],
   options: [['--replace', 'remove labels of the file’s kinds that it does not have']],
   common: ['account', 'json'],
-  run: withApp(async ({ app, signal }, { replace = false }, [path = '']) => {
+  async run({ app, signal }, { replace = false }, [path = '']) {
     const { readLabelsFile } = await import('../../warehouse/labels-file.ts');
     const bytes = await readFile(path).catch((cause: unknown) => {
       const { code = '' } = cause as NodeJS.ErrnoException;
@@ -64,16 +64,16 @@ const importVerb: Verb<CommonOptions & { readonly replace?: true }> = {
     const skipped = unfilled === 0 ? [] : [`${formatNumber(unfilled, 'line')} without a label skipped.`];
     const stored = `${formatNumber(added, 'label')} added, ${formatCount(changed)} changed, ${formatCount(unchanged)} as before${gone}.`;
     return { json: { labels: outcome }, lines: [stored, ...skipped] };
-  }),
+  },
 };
 
-export const labels: Verb<CommonOptions> = {
+export const labels: Verb = {
   name: 'labels',
   about:
     'show for each kind of id how many the service names, how many have a label, and the most used with neither',
   common: ['accounts', 'json'],
   verbs: [template, importVerb],
-  run: withApp(async ({ app, terminal }) => {
+  async run({ app, terminal }) {
     const { accountIds, db } = app;
     const met = await readMetIds(db, accountIds);
     const coverage = accountIds.flatMap((account) =>
@@ -113,5 +113,5 @@ export const labels: Verb<CommonOptions> = {
       json: { labels: coverage },
       lines: [table, '', met.length === 0 ? 'No ids were met yet: run safety-sync sync first.' : advice],
     };
-  }),
+  },
 };

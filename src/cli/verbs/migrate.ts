@@ -1,32 +1,30 @@
 import { adviseOnReader } from '../../warehouse/reader-role.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { EXIT } from '../run-results.ts';
-import { type CommonOptions, type Verb, withApp } from '../verb.ts';
+import type { Verb } from '../verb.ts';
 
-type MigrateOptions = CommonOptions & { readonly citus?: true };
+type Flags = { readonly citus?: true };
 
-export const migrate: Verb<MigrateOptions> = {
+export const migrate: Verb<Flags> = {
   name: 'migrate',
   about: 'apply the migrations; several processes may do so at once (sync and start do it themselves)',
   options: [
     ['--citus', 'also distribute the tables by account over the nodes of a Citus cluster; can be run again'],
   ],
-  run: withApp(
-    async ({ app, terminal }, options) => {
-      const { applied, known, reader, distributed } = await app.migrate({ onCitus: options.citus === true });
+  needs: () => ({ migrates: 'by_itself' }),
+  async run({ app, terminal }, options) {
+    const { applied, known, reader, distributed } = await app.migrate({ onCitus: options.citus === true });
+    terminal.print(
+      applied === 0
+        ? `The warehouse is up to date (${formatNumber(known, 'migration')}).`
+        : `Applied ${formatNumber(applied, 'migration')}; the warehouse is up to date.`,
+    );
+    if (options.citus === true)
       terminal.print(
-        applied === 0
-          ? `The warehouse is up to date (${formatNumber(known, 'migration')}).`
-          : `Applied ${formatNumber(applied, 'migration')}; the warehouse is up to date.`,
+        `Newly distributed by account over the nodes of the Citus cluster: ${formatNumber(distributed.length, 'table')}.`,
       );
-      if (options.citus === true)
-        terminal.print(
-          `Newly distributed by account over the nodes of the Citus cluster: ${formatNumber(distributed.length, 'table')}.`,
-        );
-      const advice = adviseOnReader(reader);
-      if (advice !== null) terminal.note(advice);
-      return EXIT.ok;
-    },
-    { migrates: 'by_itself' },
-  ),
+    const advice = adviseOnReader(reader);
+    if (advice !== null) terminal.note(advice);
+    return EXIT.ok;
+  },
 };

@@ -1,12 +1,8 @@
 import { formatCount } from '../../shared/format.ts';
 import { parseStreams } from '../arguments.ts';
 import type { AccountResult } from '../run-results.ts';
-import { runVerb } from '../run-verb.ts';
-import { type CommonOptions, type Verb } from '../verb.ts';
-
-interface ReconcileOptions extends CommonOptions {
-  readonly allowMassDelete?: true;
-}
+import { runningStreams } from '../run-verb.ts';
+import type { Verb } from '../verb.ts';
 
 /** The verdict on the syncs before it. Streams with full reads at every sync cannot miss a change. */
 function describeFound({ result }: AccountResult): string[] {
@@ -18,17 +14,16 @@ function describeFound({ result }: AccountResult): string[] {
   ];
 }
 
-export const reconcile: Verb<ReconcileOptions> = {
+type Flags = { readonly allowMassDelete?: true };
+
+export const reconcile: Verb<Flags> = {
   name: 'reconcile',
   about: 'full refresh: find deletions of follow-ups and changes that syncs missed; print what was repaired',
   hasStreams: true,
   options: [['--allow-mass-delete', 'accept a full refresh that the delete guard would refuse']],
   common: ['accounts', 'liftPrivacy', 'json'],
-  run: async (context, options, names) =>
-    await runVerb(context, options, {
-      kind: 'reconcile',
-      streams: parseStreams(names),
-      allowMassDelete: options.allowMassDelete,
-      describe: (all) => all.flatMap(describeFound),
-    }),
+  ...runningStreams<Flags>(({ allowMassDelete }, names) => {
+    const streams = parseStreams(names);
+    return { kind: 'reconcile', streamsOf: () => streams, allowMassDelete, describe: describeFound };
+  }),
 };

@@ -7,19 +7,19 @@ import { toJsonReport } from '../../pages/report/json-report.ts';
 import { usageError } from '../../shared/errors.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { EXIT } from '../run-results.ts';
-import { type CommonOptions, onlyAccountOf, type Verb, withApp } from '../verb.ts';
+import { onlyAccountOf, type Verb } from '../verb.ts';
 
 const STDOUT = '-';
 const DEFAULT_FILE = 'safety-report.html';
 
-interface ReportFlags extends CommonOptions {
+interface Flags {
   readonly area?: string;
   readonly out?: string;
   readonly csv?: string;
   readonly xlsx?: string;
 }
 
-export const report: Verb<ReportFlags> = {
+export const report: Verb<Flags> = {
   name: 'report',
   about:
     'write the report, one HTML file that needs no other: what must be stopped today, whom to call, what lapses, and how each area stands; or its lists with all their rows',
@@ -37,7 +37,7 @@ export const report: Verb<ReportFlags> = {
     ['--json', 'its figures and the first rows of its lists as JSON on stdout instead of the page'],
   ],
   common: ['account'],
-  run: withApp(async ({ app, terminal }, options) => {
+  async run({ app, terminal }, options) {
     const { csv, xlsx, json } = options;
     const isTakenAlong = csv !== undefined || xlsx !== undefined;
     const out = options.out ?? (isTakenAlong ? undefined : DEFAULT_FILE);
@@ -78,5 +78,5 @@ export const report: Verb<ReportFlags> = {
     if (csv !== undefined) say(`Every list with all its rows is in ${resolve(csv)}.`);
     if (xlsx !== undefined) say(`Every list with all its rows is in the workbook ${resolve(xlsx)}.`);
     return EXIT.ok;
-  }),
+  },
 };

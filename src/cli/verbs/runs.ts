@@ -1,16 +1,14 @@
 import { readRuns, type RunRow } from '../../engine/control-tables/runs.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
 import { formatDuration, formatTime } from '../../shared/format.ts';
 import { toMs } from '../../shared/time.ts';
-import { parseStreams, parseWholeNumber } from '../arguments.ts';
+import { parseStream, wholeNumber } from '../arguments.ts';
 import { statusText } from '../run-results.ts';
 import { accountColumn, renderRows } from '../table.ts';
 import { withIsoTimes } from '../terminal.ts';
-import { type CommonOptions, runWithApp, type Verb } from '../verb.ts';
+import type { Verb } from '../verb.ts';
 
-interface RunsOptions extends CommonOptions {
-  readonly limit: string;
-  readonly stream?: string;
-}
+type Flags = { readonly limit: number; readonly stream?: StreamName };
 
 /** The first line of its error or note. */
 function remarkOf(run: RunRow): string {
@@ -21,46 +19,42 @@ function remarkOf(run: RunRow): string {
 const tookOf = (run: RunRow): string =>
   run.finished_at === null ? '…' : formatDuration(Math.max(0, toMs(run.finished_at) - toMs(run.started_at)));
 
-export const runs: Verb<RunsOptions> = {
+export const runs: Verb<Flags> = {
   name: 'runs',
   about: 'show all runs, newest first',
   options: [
-    ['--limit <n>', 'how many', '20'],
-    ['--stream <stream>', 'only this stream'],
+    ['--limit <n>', 'how many', 20, wholeNumber(1, 100_000)],
+    ['--stream <stream>', 'only this stream', undefined, parseStream],
   ],
   common: ['accounts', 'json'],
-  async run(context, options) {
-    const { terminal } = context;
-    const limit = parseWholeNumber(options.limit, '--limit', { min: 1, max: 100_000 });
-    const stream = options.stream === undefined ? undefined : parseStreams([options.stream])[0];
-    return await runWithApp(context, options, async ({ accountIds, db }) => {
-      const rows = await readRuns(db, { accountIds, stream, limit });
-      const table = renderRows(
-        rows,
-        {
-          run: (run) => String(run.run_id),
-          started: (run) => formatTime(run.started_at),
-          ...accountColumn(rows),
-          stream: (run) => run.stream,
-          kind: (run) => run.kind,
-          trigger: (run) => run.trigger,
-          status: (run) => statusText(run.status, terminal.colors),
-          time: tookOf,
-          requests: (run) => run.requests,
-          read: (run) => run.records_read,
-          inserted: (run) => run.inserted,
-          updated: (run) => run.updated,
-          deleted: (run) => run.deleted,
-          rejected: (run) => run.rejected,
-          remark: remarkOf,
-        },
-        terminal,
-        ['trigger', 'requests', 'read', 'rejected', 'inserted', 'updated', 'deleted', 'kind', 'time'],
-      );
-      return {
-        json: { runs: rows.map(withIsoTimes) },
-        lines: [rows.length === 0 ? 'No run yet. Start one with: safety-sync sync' : table],
-      };
-    });
+  async run({ app, terminal }, { limit, stream }) {
+    const { accountIds, db } = app;
+    const rows = await readRuns(db, { accountIds, stream, limit });
+    const table = renderRows(
+      rows,
+      {
+        run: (run) => String(run.run_id),
+        started: (run) => formatTime(run.started_at),
+        ...accountColumn(rows),
+        stream: (run) => run.stream,
+        kind: (run) => run.kind,
+        trigger: (run) => run.trigger,
+        status: (run) => statusText(run.status, terminal.colors),
+        time: tookOf,
+        requests: (run) => run.requests,
+        read: (run) => run.records_read,
+        inserted: (run) => run.inserted,
+        updated: (run) => run.updated,
+        deleted: (run) => run.deleted,
+        rejected: (run) => run.rejected,
+        remark: remarkOf,
+      },
+      terminal,
+      ['trigger', 'requests', 'read', 'rejected', 'inserted', 'updated', 'deleted', 'kind', 'time'],
+    );
+    return {
+      json: { runs: rows.map(withIsoTimes) },
+      lines: [rows.length === 0 ? 'No run yet. Start one with: safety-sync sync' : table],
+    };
   },
 };

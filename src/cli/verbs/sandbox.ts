@@ -1,38 +1,32 @@
-import {
-  createSandbox,
-  defaultSize,
-  type RequestLogEntry,
-  type SandboxOptions,
-} from '../../sandbox/index.ts';
+import { createSandbox, defaultSize, type RequestLogEntry } from '../../sandbox/index.ts';
 import { usageError } from '../../shared/errors.ts';
 import { untilAborted } from '../../shared/time.ts';
-import { parseWholeNumber } from '../arguments.ts';
+import { wholeNumber } from '../arguments.ts';
 import { EXIT } from '../run-results.ts';
 import type { Colors } from '../terminal.ts';
 import type { CommandContext, Verb } from '../verb.ts';
 
-type Flags = Readonly<Record<string, string | true | undefined>>;
+type Sizes = Readonly<Record<keyof typeof defaultSize, number>>;
+
+interface Flags extends Sizes {
+  readonly host: string;
+  readonly port: number;
+  readonly token?: string;
+  readonly seed?: number;
+  /** Changes a minute. */
+  readonly live: number;
+  readonly deletions?: true;
+  /** ms. */
+  readonly latency: number;
+  /** Percent of the requests. */
+  readonly faults: number;
+  readonly quiet?: true;
+}
 
 const MILLION = 1_000_000;
+const size = wholeNumber(0, 5 * MILLION);
 /** Kinds that `--faults` shares out evenly. A hang only ends with the worker's time-out, so it gets a tenth of a share. */
 const FAULT_KINDS = ['rateLimit', 'serverError', 'reset', 'cut', 'nonJson', 'slow'] as const;
-
-function toOptions(flags: Flags): SandboxOptions {
-  const textOf = (name: string): string | undefined => flags[name] as string | undefined;
-  const number = (name: string, max: number) =>
-    parseWholeNumber(textOf(name) ?? '', `--${name}`, { min: 0, max });
-  const share = number('faults', 90) / 100 / (FAULT_KINDS.length + 0.1);
-  return {
-    host: String(flags['host']),
-    port: number('port', 65_535),
-    token: textOf('token'),
-    seed: flags['seed'] === undefined ? undefined : number('seed', 2 ** 31),
-    size: Object.fromEntries(Object.keys(defaultSize).map((name) => [name, number(name, 5 * MILLION)])),
-    latencyMs: number('latency', 600_000),
-    live: { changesPerMinute: number('live', MILLION), deletions: flags['deletions'] === true },
-    faults: { ...Object.fromEntries(FAULT_KINDS.map((kind) => [kind, share])), hang: share / 10 },
-  };
-}
 
 function renderRequest(entry: RequestLogEntry, colors: Colors): string {
   const time = new Date(entry.at).toISOString().slice(11, 23);
@@ -43,14 +37,21 @@ function renderRequest(entry: RequestLogEntry, colors: Colors): string {
 
 async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): Promise<number> {
   const onRequest = (entry: RequestLogEntry): void => {
-    if (!flags['quiet']) terminal.note(renderRequest(entry, terminal.noteColors));
+    if (!flags.quiet) terminal.note(renderRequest(entry, terminal.noteColors));
   };
-  const sandbox = await createSandbox({ ...toOptions(flags), onRequest }).catch((cause: unknown) => {
+  const { host, port, token, seed, latency: latencyMs, live, deletions = false, faults } = flags;
+  const share = faults / 100 / (FAULT_KINDS.length + 0.1);
+  const sandbox = await createSandbox({
+    ...{ host, port, token, seed, latencyMs, onRequest },
+    size: Object.fromEntries(Object.keys(defaultSize).map((name) => [name, flags[name as keyof Sizes]])),
+    live: { changesPerMinute: live, deletions },
+    faults: { ...Object.fromEntries(FAULT_KINDS.map((kind) => [kind, share])), hang: share / 10 },
+  }).catch((cause: unknown) => {
     // All flags are valid here: the address cannot be used.
     if (!(cause instanceof Error && 'syscall' in cause)) throw cause;
     throw usageError(`the sandbox cannot listen there: ${cause.message}`, 'Choose another --port or --host.');
   });
-  if (flags['live'] !== '0') sandbox.live.start();
+  if (live > 0) sandbox.live.start();
   terminal.print(`SAFETY_BASE_URL=${sandbox.url}
 SAFETY_TOKEN=${sandbox.token}
 SAFETY_EQUIPMENT_TYPES=${sandbox.equipmentTypes.join(',')}`);
@@ -69,20 +70,25 @@ export const sandbox: Verb<Flags> = {
   name: 'sandbox',
   about: 'serve the complete Data-Access Service over generated data; print the environment to use it',
   options: [
-    ['--port <port>', 'port; 0: any that is free', '8090'],
+    ['--port <port>', 'port; 0: any that is free', 8090, wholeNumber(0, 65_535)],
     ['--host <host>', 'address to listen on', '127.0.0.1'],
     ['--token <token>', 'the token it accepts (default: sandbox-token)'],
-    ['--seed <n>', 'other data; the same seed gives the same data'],
-    ['--followups <n>', 'how many follow-ups', String(defaultSize.followups)],
-    ['--employees <n>', 'how many employees', String(defaultSize.employees)],
-    ['--equipment <n>', 'how many pieces of equipment, over four types', String(defaultSize.equipment)],
-    ['--resources <n>', 'how many resources', String(defaultSize.resources)],
-    ['--users <n>', 'how many users act at the service', String(defaultSize.users)],
-    ['--live <n>', 'changes a minute; 0: the source does not change', '0'],
+    ['--seed <n>', 'other data; the same seed gives the same data', undefined, wholeNumber(0, 2 ** 31)],
+    ['--followups <n>', 'how many follow-ups', defaultSize.followups, size],
+    ['--employees <n>', 'how many employees', defaultSize.employees, size],
+    ['--equipment <n>', 'how many pieces of equipment, over four types', defaultSize.equipment, size],
+    ['--resources <n>', 'how many resources', defaultSize.resources, size],
+    ['--users <n>', 'how many users act at the service', defaultSize.users, size],
+    ['--live <n>', 'changes a minute; 0: the source does not change', 0, wholeNumber(0, MILLION)],
     ['--deletions', 'with --live: records are deleted, too'],
-    ['--latency <ms>', 'added to every response', '0'],
-    ['--faults <percent>', 'share of requests that go wrong, over all kinds of faults', '0'],
+    ['--latency <ms>', 'added to every response', 0, wholeNumber(0, 600_000)],
+    [
+      '--faults <percent>',
+      'share of requests that go wrong, over all kinds of faults',
+      0,
+      wholeNumber(0, 90),
+    ],
     ['--quiet', 'no request log'],
   ],
-  run: runSandbox,
+  runAlone: runSandbox,
 };

@@ -6,7 +6,7 @@ import type { Verb } from '../verb.ts';
 export const settings: Verb = {
   name: 'settings',
   about: 'print every environment variable with its default and meaning, as a file .env to start from',
-  run: ({ terminal }) => {
+  runAlone: ({ terminal }) => {
     terminal.printFile(readFileSync(new URL('.env.example', PACKAGE_URL), 'utf8').trimEnd());
     return Promise.resolve(EXIT.ok);
   },

@@ -11,7 +11,7 @@ import { readProblems } from '../../operate/worker/what-is-wrong.ts';
 import { afterBlank, EXIT, statusText } from '../run-results.ts';
 import { accountColumn, renderRows } from '../table.ts';
 import { type Colors, withIsoTimes } from '../terminal.ts';
-import { type CommonOptions, type Verb, withApp } from '../verb.ts';
+import type { Verb } from '../verb.ts';
 
 type ShownStream = ReturnType<typeof toShownStream>;
 
@@ -54,12 +54,12 @@ function lastRunText({ last_run: run }: ShownStream, nowMs: number, colors: Colo
   return `${outcome}${formatAge(run.finished_at ?? run.started_at, nowMs)}`;
 }
 
-export const status: Verb<CommonOptions> = {
+export const status: Verb = {
   name: 'status',
   about:
     'for each stream show freshness, last run, watermark, live and deleted rows, open data issues; also every problem',
   common: ['accounts', 'json'],
-  run: withApp(async ({ app, terminal }) => {
+  async run({ app, terminal }) {
     const { config, accountIds, db } = app;
     const { colors } = terminal;
     const { accounts: found, problems, isWell, workerSeenMs, nowMs, read } = await readProblems(app);
@@ -134,5 +134,5 @@ export const status: Verb<CommonOptions> = {
       lines: [table, ...afterBlank(named), ...afterBlank(remarks.map(colors.dim))],
       code: isWell ? EXIT.ok : EXIT.failed,
     };
-  }),
+  },
 };

@@ -1,13 +1,10 @@
 import { parseStreams } from '../arguments.ts';
-import { runVerb } from '../run-verb.ts';
-import { type CommonOptions, type Verb } from '../verb.ts';
+import { runningStreams } from '../run-verb.ts';
+import type { Verb } from '../verb.ts';
 
-interface SyncOptions extends CommonOptions {
-  readonly force?: true;
-  readonly allowMassDelete?: true;
-}
+type Flags = { readonly force?: true; readonly allowMassDelete?: true };
 
-export const sync: Verb<SyncOptions> = {
+export const sync: Verb<Flags> = {
   name: 'sync',
   about: 'sync all streams or the named ones once, then exit',
   hasStreams: true,
@@ -16,11 +13,8 @@ export const sync: Verb<SyncOptions> = {
     ['--allow-mass-delete', 'accept a snapshot that the delete guard would refuse'],
   ],
   common: ['accounts', 'liftPrivacy', 'json'],
-  run: async (context, options, names) =>
-    await runVerb(context, options, {
-      kind: 'sync',
-      streams: parseStreams(names),
-      force: options.force,
-      allowMassDelete: options.allowMassDelete,
-    }),
+  ...runningStreams<Flags>(({ force, allowMassDelete }, names) => {
+    const streams = parseStreams(names);
+    return { kind: 'sync', streamsOf: () => streams, force, allowMassDelete };
+  }),
 };

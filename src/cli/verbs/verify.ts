@@ -3,13 +3,13 @@ import { formatNumber, formatTime } from '../../shared/format.ts';
 import { toIso } from '../../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
 import { type Verification, verifyRecord } from '../../engine/sync/verify-record.ts';
-import { parseStreams } from '../arguments.ts';
+import { parseStream } from '../arguments.ts';
 import { MEANING } from './data-issues.ts';
 import { EXIT, outputOf } from '../run-results.ts';
 import { runAccounts } from '../run-verb.ts';
 import { renderRows } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
-import { type CommonOptions, onlyAccountOf, runWithApp, type Verb } from '../verb.ts';
+import { onlyAccountOf, type Verb } from '../verb.ts';
 
 /** So much of a value is shown; JSON has all of it. */
 const SHOWN_CHARACTERS = 60;
@@ -65,7 +65,9 @@ function describe(verification: Verification, terminal: Terminal): string[] {
   ].filter((line) => line !== '');
 }
 
-export const verify: Verb<CommonOptions & { readonly repair?: true }> = {
+type Flags = { readonly repair?: true };
+
+export const verify: Verb<Flags> = {
   name: 'verify',
   about: 'request one record from the service and compare it with the stored one, field by field',
   takes: [
@@ -76,43 +78,45 @@ export const verify: Verb<CommonOptions & { readonly repair?: true }> = {
     ['--repair', 'store the record as the service has it now, after another request under the stream’s lock'],
   ],
   common: ['account', 'liftPrivacy', 'json'],
-  async run(context, options, [name = '', key = '']) {
-    const { repair: repairs = false } = options;
-    const [stream = ''] = parseStreams([name]);
+  needs({ repair: stores = false }, [name = '', key]) {
+    parseStream(name);
     if (key === '') throw usageError('the id of a record is empty');
-    const needs = { ...options, needsService: true, stores: repairs };
-    return await runWithApp(context, needs, async (app) => {
-      const account = onlyAccountOf(app, 'a record');
-      const verification = await verifyRecord(account.runContext(), stream, key);
-      const { isEqual, source, known, storedAt, calculatedAtMs, fields, ...found } = verification;
-      const json = {
-        verification: {
-          account_id: account.id,
-          stream,
-          id: key,
-          equal: isEqual,
-          stored: found.stored,
-          source,
-          stored_at: storedAt,
-          calculated_at: toIso(calculatedAtMs),
-          requests: found.requests,
-          fields: fields.map(({ isEqual: equal, ...field }) => ({ ...field, equal })),
-          remarks: found.remarks,
-          withheld: found.withheld,
-        },
-      };
-      const lines = describe(verification, context.terminal);
-      if (!repairs || isEqual || source === 'absent' || source === 'rejected')
-        return { json, lines, code: isEqual ? EXIT.ok : EXIT.failed };
-      const request = { kind: 'sync', onlyRecord: known, streamsOf: () => [stream] } as const;
-      const all = await runAccounts({ ...context, app }, options, request);
-      const repair = outputOf(all, context.terminal);
-      const isDone = all.every(({ result }) => result.outcome === 'succeeded');
-      return {
-        json: { ...json, repair: repair.json.runs[0] },
-        lines: [...lines, '\nStored again, from one more response:', ...repair.lines],
-        code: isDone ? EXIT.ok : Math.max(EXIT.failed, repair.code),
-      };
-    });
+    return { needsService: true, stores };
+  },
+  async run(context, options, [name = '', key = '']) {
+    const { app, terminal } = context;
+    const { repair: repairs = false } = options;
+    const stream = parseStream(name);
+    const account = onlyAccountOf(app, 'a record');
+    const verification = await verifyRecord(account.runContext(), stream, key);
+    const { isEqual, source, known, storedAt, calculatedAtMs, fields, ...found } = verification;
+    const json = {
+      verification: {
+        account_id: account.id,
+        stream,
+        id: key,
+        equal: isEqual,
+        stored: found.stored,
+        source,
+        stored_at: storedAt,
+        calculated_at: toIso(calculatedAtMs),
+        requests: found.requests,
+        fields: fields.map(({ isEqual: equal, ...field }) => ({ ...field, equal })),
+        remarks: found.remarks,
+        withheld: found.withheld,
+      },
+    };
+    const lines = describe(verification, terminal);
+    if (!repairs || isEqual || source === 'absent' || source === 'rejected')
+      return { json, lines, code: isEqual ? EXIT.ok : EXIT.failed };
+    const request = { kind: 'sync', onlyRecord: known, streamsOf: () => [stream] } as const;
+    const all = await runAccounts(context, options, request);
+    const repair = outputOf(all, terminal);
+    const isDone = all.every(({ result }) => result.outcome === 'succeeded');
+    return {
+      json: { ...json, repair: repair.json.runs[0] },
+      lines: [...lines, '\nStored again, from one more response:', ...repair.lines],
+      code: isDone ? EXIT.ok : Math.max(EXIT.failed, repair.code),
+    };
   },
 };
