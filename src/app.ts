@@ -10,10 +10,8 @@ import {
   rateOf,
 } from './engine/api/request-budget.ts';
 import { type AccountConfig, offReasonsOf, requestsPerMinuteOf } from './config/account-config.ts';
-import { createUrlReader } from './config/database-url.ts';
 import type { ApiConfig, Config } from './config/load-config.ts';
-import { readSecretFile, readTokenFile } from './config/read-variables.ts';
-import { secretsOf } from './config/secrets.ts';
+import { createUrlReader, readTokenFile } from './config/read-variables.ts';
 import { secretsOfDatabaseUrl } from './engine/database/database-url.ts';
 import { SafetySyncError } from './shared/errors.ts';
 import { createLogger, type Logger } from './shared/logger.ts';
@@ -27,28 +25,17 @@ import { IDENTITY_METHOD } from './engine/streams/optional-methods.ts';
 import { createBudgetStore } from './engine/control-tables/request-budget.ts';
 import type { MigrateOptions } from './warehouse/migrate.ts';
 import { openWarehouse } from './warehouse/open-warehouse.ts';
-import { acquireEmbeddedServer, type EmbeddedServer } from './embedded/server.ts';
+import { acquireEmbeddedServer } from './embedded/server.ts';
 import { writeRecordUrls, writeReportingTimezones } from './warehouse/view-settings.ts';
 import { VERSION } from './version.ts';
 
 export const EMBEDDED_DATA_DIR = '.data/postgres';
-const EMBEDDED_DATABASE = 'safety_sync';
 
 export type App = Awaited<ReturnType<typeof createApp>>;
 export type Account = App['accounts'][number];
 
-interface CreateAppOptions {
-  readonly config: Config;
-  readonly signal: AbortSignal;
-  /** Prints a line at the terminal. */
-  readonly say: (line: string) => void;
-  /** The database on the embedded server. */
-  readonly embeddedDatabase?: string;
-  readonly clock?: Clock;
-}
-
 /** Secrets that are added to the list later are removed from the log as well. */
-export function buildLogger(config: Config, secrets: readonly string[] = secretsOf(config)): Logger {
+export function buildLogger(config: Config, secrets = config.secrets): Logger {
   return createLogger({ ...config.log, secrets });
 }
 
@@ -106,9 +93,19 @@ export function buildApiClient(
   });
 }
 
-async function useEmbeddedServer({ embeddedDatabase, say }: CreateAppOptions): Promise<EmbeddedServer> {
+interface CreateAppOptions {
+  readonly config: Config;
+  readonly signal: AbortSignal;
+  /** Prints a line at the terminal. */
+  readonly say: (line: string) => void;
+  /** The database on the embedded server. */
+  readonly embeddedDatabase?: string;
+  readonly clock?: Clock;
+}
+
+async function useEmbeddedServer({ embeddedDatabase: database = 'safety_sync', say }: CreateAppOptions) {
   const dataDir = resolve(EMBEDDED_DATA_DIR);
-  const server = await acquireEmbeddedServer({ dataDir, database: embeddedDatabase ?? EMBEDDED_DATABASE });
+  const server = await acquireEmbeddedServer({ dataDir, database });
   const how = server.joined ? 'already running' : 'started';
   say(`DATABASE_URL is not set: using the embedded PostgreSQL in ${dataDir} (${how})`);
   return server;
@@ -116,24 +113,16 @@ async function useEmbeddedServer({ embeddedDatabase, say }: CreateAppOptions): P
 
 export async function createApp(options: CreateAppOptions) {
   const { config, signal, clock = systemClock } = options;
-  const secrets = secretsOf(config);
+  const secrets = [...config.secrets];
   const addSecrets = (more: readonly string[]): void => void secrets.push(...more);
   const log = buildLogger(config, secrets);
   const embedded = config.databaseUrl === undefined ? await useEmbeddedServer(options) : undefined;
   const url = config.databaseUrl ?? embedded?.url ?? '';
-  const { databaseUrlFile } = config;
-  const readUrl =
-    databaseUrlFile === undefined
-      ? undefined
-      : createUrlReader(url, {
-          readFile: () => readSecretFile(databaseUrlFile),
-          onNew: (read) => {
-            addSecrets(secretsOfDatabaseUrl(read));
-            log.info('the database password was replaced in its file: connecting with the new one');
-          },
-        });
   const warehouse = openWarehouse(url, {
-    readUrl,
+    readUrl: createUrlReader(url, config.databaseUrlFile, (read) => {
+      addSecrets(secretsOfDatabaseUrl(read));
+      log.info('the database password was replaced in its file: connecting with the new one');
+    }),
     warn: (message) => {
       log.warn(message);
       migrationWaits = message;
@@ -158,14 +147,8 @@ export async function createApp(options: CreateAppOptions) {
     const offReasons = offReasonsOf(account);
     const scheduled = STREAM_NAMES.filter((stream) => offReasons[stream] !== 'not scheduled');
     let api: ApiClient | undefined;
-    const source = createSourceGuard({
-      accountId,
-      address: account.service?.baseUrl ?? '',
-      api: () => made.api,
-      db,
-      clock,
-      signal,
-    });
+    const address = account.service?.baseUrl ?? '';
+    const source = createSourceGuard({ accountId, address, api: () => made.api, db, clock, signal });
     const made = {
       config: account,
       id: accountId,
@@ -176,9 +159,7 @@ export async function createApp(options: CreateAppOptions) {
       scheduled,
       /** Why the other streams have no schedule. */
       offReasons,
-      /**
-       * The client of the account's service, created on first use; throws `configuration_invalid` when none is configured.
-       */
+      /** The client of its service, created on first use. Error: `configuration_invalid`. */
       get api(): ApiClient {
         if (api !== undefined) return api;
         api = buildApiClient(account, config.api, {
@@ -196,11 +177,9 @@ export async function createApp(options: CreateAppOptions) {
       },
       runContext: (events: RunEvents = {}): RunContext => ({
         settings: {
+          ...config.runs,
           accountId,
           equipmentTypes: account.equipmentTypes,
-          followupsOverlapMs: config.followupsOverlapMs,
-          maxDeleteRatio: config.maxDeleteRatio,
-          sliceConcurrency: config.api.concurrency,
         },
         privacy: config.privacy,
         retention: config.retention,
@@ -220,10 +199,7 @@ export async function createApp(options: CreateAppOptions) {
   }
 
   async function writeReportingSettings(): Promise<void> {
-    const zones = config.accounts.map(({ accountId, reportingTimezone: timezone }) => ({
-      accountId,
-      timezone,
-    }));
+    const zones = config.accounts.map((one) => ({ ...one, timezone: one.reportingTimezone }));
     const moved = await writeReportingTimezones(db, zones);
     await writeRecordUrls(db, accountIds, config.recordUrls);
     for (const { accountId, timezone, before } of moved) {

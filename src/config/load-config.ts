@@ -1,3 +1,4 @@
+import { secretsOfDatabaseUrl } from '../engine/database/database-url.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { nameSome } from '../shared/format.ts';
 import { RECORD_KINDS, type RecordUrls } from '../shared/record-urls.ts';
@@ -8,9 +9,9 @@ import type { AccountConfig } from './account-config.ts';
 import { findAccounts } from './accounts.ts';
 import { type Environment, isNamed, readVariables } from './read-variables.ts';
 import { type PrivacyConfig, privacyProblems } from './privacy-columns.ts';
-import { type NotificationConfig, notificationsOf } from './notification-config.ts';
+import { notificationsOf } from './notification-config.ts';
 import { findUnknownVariables } from './unknown-variables.ts';
-import { SECRETS, type VariableValues, variablesOf } from './variables.ts';
+import { SECRETS, variablesOf } from './variables.ts';
 
 interface LoadConfigOptions {
   /** The verb sends requests to the service: base URL and token are required. */
@@ -26,6 +27,21 @@ interface LoadConfigOptions {
 /** undefined: not set. */
 const textOf = (env: Environment, name: string): string | undefined => env[name] || undefined;
 
+/** A short password is redacted in its URL only, because it may also be a word, and logs without that word would be unreadable. */
+function secretsOfUrl(url: string): string[] {
+  const { username, password } = new URL(url);
+  if (password === '') return [];
+  const plain = decodeURIComponent(password);
+  return [`${username}:${password}@`, ...(plain.length >= 8 ? [password, plain] : [])];
+}
+
+/** The path of a webhook is enough to post to it. */
+function secretsOfWebhook(url: string): string[] {
+  const { pathname, search } = new URL(url);
+  const path = `${pathname}${search}`;
+  return [url, ...(path.length >= 8 ? [path] : []), ...secretsOfUrl(url)];
+}
+
 const LISTED_NAMES = 10;
 
 function selectAccounts(all: readonly AccountConfig[], names: readonly string[]): readonly AccountConfig[] {
@@ -39,66 +55,13 @@ function selectAccounts(all: readonly AccountConfig[], names: readonly string[])
   return names.length === 0 ? all : all.filter(({ accountId }) => names.includes(accountId));
 }
 
-type Settings = ReturnType<typeof settingsOf>;
-export type ApiConfig = Settings['api'];
-
-export interface Config extends Settings {
-  /** At least one; those that were selected for the verb. */
-  readonly accounts: readonly AccountConfig[];
-  readonly notifications: NotificationConfig;
-  readonly privacy: PrivacyConfig;
-  /** Variables that are none of ours but look so: see `findUnknownVariables`. */
-  readonly unknownVariables: readonly string[];
-}
+export type Config = Readonly<ReturnType<typeof loadConfig>>;
+export type ApiConfig = Config['api'];
 
 const toUpper = <Text extends string>(text: Text) => text.toUpperCase() as Uppercase<Text>;
 
-function settingsOf(env: Environment, values: VariableValues, isTerminal: boolean) {
-  const recordUrls: RecordUrls = Object.fromEntries(
-    RECORD_KINDS.map((kind) => [kind, values[`RECORD_URL_TEMPLATE_${toUpper(kind)}`]]),
-  );
-  return {
-    /** undefined: the embedded server. */
-    databaseUrl: values.DATABASE_URL,
-    /** The file with that URL; the password in it may change. */
-    databaseUrlFile: textOf(env, 'DATABASE_URL_FILE'),
-    /** Limits of each account's service. */
-    api: {
-      concurrency: values.API_CONCURRENCY,
-      /** null: off; undefined: not set. */
-      requestsPerMinute: values.API_REQUESTS_PER_MINUTE,
-      requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
-      mostRetries: values.RETRY_ATTEMPTS,
-      retryMinDelayMs: values.RETRY_MIN_DELAY_MS,
-      retryMaxDelayMs: values.RETRY_MAX_DELAY_MS,
-    },
-    followupsOverlapMs: values.FOLLOWUPS_OVERLAP_MS,
-    maxDeleteRatio: values.MAX_DELETE_RATIO,
-    /** Days; undefined: for ever. */
-    retention: {
-      deletedDays: values.RETENTION_DELETED_DAYS,
-      runsDays: values.RETENTION_RUNS_DAYS,
-      issuesDays: values.RETENTION_ISSUES_DAYS,
-    },
-    http: {
-      host: values.HTTP_HOST,
-      port: values.HTTP_PORT,
-      allowedHosts: values.HTTP_ALLOWED_HOSTS,
-      hasReport: values.HTTP_REPORT,
-    },
-    freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES,
-    /** Pages of records in the service. */
-    recordUrls,
-    log: {
-      level: values.LOG_LEVEL,
-      format: values.LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),
-      colorize: isTerminal && (env['NO_COLOR'] ?? '') === '',
-    },
-  } as const;
-}
-
 /** Throws `configuration_invalid` with every problem at once. */
-export function loadConfig(env: Environment, options: LoadConfigOptions): Config {
+export function loadConfig(env: Environment, options: LoadConfigOptions) {
   const { needsService, isTerminal, accounts: asked = [], streams = STREAMS } = options;
   const variables = variablesOf(streams);
   const read = readVariables(env, variables);
@@ -126,11 +89,65 @@ export function loadConfig(env: Environment, options: LoadConfigOptions): Config
     const list = problems.map((problem) => `  - ${redact(problem)}`).join('\n');
     throw new SafetySyncError('configuration_invalid', `the configuration is not usable:\n${list}`);
   }
-  return Object.freeze({
-    ...settingsOf(env, values, isTerminal),
-    accounts: selectAccounts(found.accounts, asked),
+  const accounts = selectAccounts(found.accounts, asked);
+  const { DATABASE_URL: databaseUrl, SMTP_URL: smtpUrl, PRIVACY_KEY: key } = values;
+  const webhooks = [values.ALERT_WEBHOOK_URL, values.ALERT_HEARTBEAT_URL];
+  return {
+    /** undefined: the embedded server. */
+    databaseUrl: values.DATABASE_URL,
+    /** The file with that URL; the password in it may change. */
+    databaseUrlFile: textOf(env, 'DATABASE_URL_FILE'),
+    /** Limits of each account's service. */
+    api: {
+      concurrency: values.API_CONCURRENCY,
+      /** null: off; undefined: not set. */
+      requestsPerMinute: values.API_REQUESTS_PER_MINUTE,
+      requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
+      mostRetries: values.RETRY_ATTEMPTS,
+      retryMinDelayMs: values.RETRY_MIN_DELAY_MS,
+      retryMaxDelayMs: values.RETRY_MAX_DELAY_MS,
+    },
+    /** Of each account's runs. */
+    runs: {
+      followupsOverlapMs: values.FOLLOWUPS_OVERLAP_MS,
+      maxDeleteRatio: values.MAX_DELETE_RATIO,
+      sliceConcurrency: values.API_CONCURRENCY,
+    },
+    /** Days; undefined: for ever. */
+    retention: {
+      deletedDays: values.RETENTION_DELETED_DAYS,
+      runsDays: values.RETENTION_RUNS_DAYS,
+      issuesDays: values.RETENTION_ISSUES_DAYS,
+    },
+    http: {
+      host: values.HTTP_HOST,
+      port: values.HTTP_PORT,
+      allowedHosts: values.HTTP_ALLOWED_HOSTS,
+      hasReport: values.HTTP_REPORT,
+    },
+    freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES,
+    /** Pages of records in the service. */
+    recordUrls: Object.fromEntries(
+      RECORD_KINDS.map((kind) => [kind, values[`RECORD_URL_TEMPLATE_${toUpper(kind)}`]]),
+    ) as RecordUrls,
+    log: {
+      level: values.LOG_LEVEL,
+      format: values.LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),
+      colorize: isTerminal && (env['NO_COLOR'] ?? '') === '',
+    },
+    /** At least one; those that were selected for the verb. */
+    accounts,
+    /** Every secret, for the redactor. */
+    secrets: [
+      ...accounts.flatMap(({ service }) => service?.token ?? []),
+      ...(databaseUrl === undefined ? [] : secretsOfDatabaseUrl(databaseUrl)),
+      ...webhooks.flatMap((url) => (url === undefined ? [] : secretsOfWebhook(url))),
+      ...(smtpUrl === undefined ? [] : [smtpUrl, ...secretsOfUrl(smtpUrl)]),
+      ...(key === undefined ? [] : [key]),
+    ],
     notifications,
     privacy,
+    /** Variables that are none of ours but look so. */
     unknownVariables: findUnknownVariables(env, Object.keys(variables)),
-  });
+  };
 }

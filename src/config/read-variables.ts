@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { databaseUrlProblem } from './database-url.ts';
+import { parseDatabaseUrl } from '../engine/database/database-url.ts';
 import { SECRETS, token, type Variables, type VariableValues } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -37,6 +37,41 @@ export function readSecretFile(path: string): string | undefined {
 
 /** The present token of a file; undefined also for a text that is no token, because the file may be half written. */
 export const readTokenFile = (path: string): string | undefined => token.safeParse(readSecretFile(path)).data;
+
+/** undefined: PostgreSQL may judge the rest. A text of another form is judged by the form of the variable. */
+export function databaseUrlProblem(text: string): string | undefined {
+  if (!/^postgres(?:ql)?:\/\//i.test(text)) return undefined;
+  try {
+    parseDatabaseUrl(text);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const withoutPassword = (url: string): string =>
+  JSON.stringify({ ...parseDatabaseUrl(url), password: undefined });
+
+/**
+ * The URL with the password that its file holds now. Other changes of the file wait for a restart, because the pool and
+ * the sessions of runs must be of one database.
+ */
+export function createUrlReader(
+  url: string,
+  file: string | undefined,
+  onNew: (url: string) => void,
+): () => string {
+  let current = url;
+  return () => {
+    const read = file === undefined ? undefined : readSecretFile(file);
+    const isUsable = read !== undefined && read !== current && databaseUrlProblem(read) === undefined;
+    if (isUsable && withoutPassword(read) === withoutPassword(url)) {
+      current = read;
+      onNew(read);
+    }
+    return current;
+  };
+}
 
 /** Whether there is a text for it, usable or not. An empty variable is not set. */
 export const isSet = (env: Environment, name: string): boolean =>

@@ -31,7 +31,7 @@ interface ConfiguredTimezone {
 }
 
 /** By account, of those that have one. */
-export async function readReportingTimezones(
+async function readReportingTimezones(
   db: Queryable,
   accountIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {

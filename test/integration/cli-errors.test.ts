@@ -21,7 +21,11 @@ const JSON_VERBS = (await buildProgram(CONTEXT, () => undefined)).commands
   .filter(({ command }) => command.options.some(({ long }) => long === '--json'))
   .map(({ verb, before, command }) => {
     const needed = command.registeredArguments.filter(({ variadic }) => !variadic);
-    return { verb, taken: [...before, ...needed.map((one) => ARGUMENTS[one.name()] ?? 'something')] };
+    const named = before.includes('grant') ? ['--account', 'default'] : [];
+    return {
+      verb,
+      taken: [...before, ...needed.map((one) => ARGUMENTS[one.name()] ?? 'something'), ...named],
+    };
   })
   // It reads no settings.
   .filter(({ verb }) => verb !== 'settings');

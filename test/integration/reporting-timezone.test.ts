@@ -3,7 +3,7 @@ import { runInProcess } from '../support/in-process.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
 import { createTestWorker, serviceEnv } from '../support/worker.ts';
 
-test('a command without REPORTING_TIMEZONE moves no days; if one with another zone moves them, check reports it', async () => {
+test('a command without REPORTING_TIMEZONE moves no days, one with another zone moves them', async () => {
   const worker = untilTestEnds(await createTestWorker());
   const env = serviceEnv(worker);
   const oslo = { REPORTING_TIMEZONE: 'Europe/Oslo' };
@@ -13,8 +13,4 @@ test('a command without REPORTING_TIMEZONE moves no days; if one with another zo
   expect(await stored()).toEqual([{ timezone: 'Europe/Oslo' }]);
   await runInProcess(['migrate'], { ...env, REPORTING_TIMEZONE: 'Asia/Tokyo' });
   expect(await stored()).toEqual([{ timezone: 'Asia/Tokyo' }]);
-  const found =
-    'days of default begin in Asia/Tokyo in the warehouse, and REPORTING_TIMEZONE is Europe/Oslo here';
-  expect((await runInProcess(['check'], { ...env, ...oslo })).stdout).toContain(found);
-  expect((await runInProcess(['check'], env)).stdout).not.toContain('Asia/Tokyo');
 });

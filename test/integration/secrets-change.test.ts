@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createRequestMeter } from '../../src/engine/api/requests.ts';
-import { createUrlReader } from '../../src/config/database-url.ts';
+import { createUrlReader } from '../../src/config/read-variables.ts';
 import { clientFor } from '../support/api-client.ts';
 import { createCliFixture } from '../support/cli-fixture.ts';
 import { folderForTest, forEachTest } from '../support/lifetime.ts';
@@ -66,15 +66,15 @@ test('a worker continues as soon as the token is replaced in its file, without w
   await worker.finished;
 });
 
-test('only the password of a replaced URL takes effect, because another server or database requires a restart', () => {
+test('only the password of a replaced URL takes effect, because another server or database requires a restart', async () => {
   const url = 'postgres://u:old@host:5432/warehouse';
-  let file: string | undefined = 'postgres://u:new@other:5432/warehouse';
-  const readUrl = createUrlReader(url, { readFile: () => file, onNew: () => undefined });
+  const path = join(await folderForTest('safety-sync-secrets-'), 'url');
+  const readUrl = createUrlReader(url, path, () => undefined);
   expect(readUrl()).toBe(url);
-  file = undefined;
-  expect(readUrl()).toBe(url);
-  file = 'postgres://u:p@ss@host:5432/warehouse';
-  expect(readUrl()).toBe(url);
-  file = 'postgres://u:new@host:5432/warehouse';
-  expect(readUrl()).toBe(file);
+  for (const other of ['postgres://u:new@other:5432/warehouse', 'postgres://u:p@ss@host:5432/warehouse']) {
+    await writeFile(path, other);
+    expect(readUrl()).toBe(url);
+  }
+  await writeFile(path, 'postgres://u:new@host:5432/warehouse\n');
+  expect(readUrl()).toBe('postgres://u:new@host:5432/warehouse');
 });

@@ -5,7 +5,7 @@ import { READ_ONLY_ADVICE } from '../../engine/database/database-error.ts';
 import { ENCODING, ENCODING_ADVICE, OLDEST_SERVER } from '../../warehouse/migrate.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { nameSome } from '../../shared/format.ts';
-import { type Check, failed, ok, skipped } from './finding.ts';
+import type { Say } from './check.ts';
 
 interface Server {
   readonly version: string;
@@ -32,49 +32,57 @@ const SERVER = `select current_setting('server_version') as version, current_set
 const CHANGED_COLLATION = `select datcollversion as before, pg_database_collation_actual_version(oid) as now from pg_database
   where datname = current_database() and datcollversion <> pg_database_collation_actual_version(oid)`;
 
-export async function checkDatabase(connection: Connection): Promise<Check[]> {
+/** Returns whether the warehouse can be used. */
+export async function checkDatabase(connection: Connection, say: Say): Promise<boolean> {
   const [server] = (await connection.query<Server>(SERVER)) as [Server];
   const found = `PostgreSQL ${server.version}, database ${server.database}, as ${server.owner}`;
-  if (server.number < OLDEST_SERVER) return [failed('database', found, adviceOf('database_too_old'))];
-  if (server.is_read_only) return [failed('database', `${found}: it is read-only`, READ_ONLY_ADVICE)];
-  const [reachable, rights] = [ok('database', found), await checkRights(connection, server)];
-  if (rights.result === 'failed') return [reachable, rights];
+  const refuse = (finding: string, advice: string): false => {
+    say('failed', 'database', finding, advice);
+    return false;
+  };
+  if (server.number < OLDEST_SERVER) return refuse(found, adviceOf('database_too_old'));
+  if (server.is_read_only) return refuse(`${found}: it is read-only`, READ_ONLY_ADVICE);
+  const lacking = await readLacking(connection, server);
+  if (lacking.length > 0) {
+    say('ok', 'database', found);
+    say('failed', 'rights', `not on ${nameSome(lacking, MOST_NAMED)}`, grantsFor(server));
+    return false;
+  }
   const { known, pending } = await readMigrationStatus(connection);
   if (pending === known && server.encoding !== ENCODING)
-    return [failed('database', `${found}: its encoding is ${server.encoding}`, ENCODING_ADVICE)];
-  if (pending === 0)
-    return [
-      reachable,
-      ...(await checkCollation(connection, server)),
-      ok('migrations', `all ${known} applied`),
-      rights,
-    ];
+    return refuse(`${found}: its encoding is ${server.encoding}`, ENCODING_ADVICE);
+  say('ok', 'database', found);
   const missing = `${pending} of ${known} are missing`;
-  return [
-    reachable,
-    server.may_create
-      ? ok('migrations', `${missing}; sync and start apply them`)
-      : failed(
-          'migrations',
-          missing,
-          'This user may not create schemas here: run safety-sync migrate as the owner of the database.',
-        ),
-  ];
+  if (pending === 0) {
+    await sayCollation(connection, server, say);
+    say('ok', 'migrations', `all ${known} applied`);
+    say('ok', 'rights', 'may read and write every table');
+  } else if (server.may_create) say('ok', 'migrations', `${missing}; sync and start apply them`);
+  else
+    say(
+      'failed',
+      'migrations',
+      missing,
+      'This user may not create schemas here: run safety-sync migrate as the owner of the database.',
+    );
+  return pending === 0;
 }
 
 /** Keys of the warehouse do not depend on it, those of other tables of the database may. */
-async function checkCollation(connection: Connection, { number, quoted_database }: Server): Promise<Check[]> {
-  if (number < 150_000) return [];
+async function sayCollation(
+  connection: Connection,
+  { number, quoted_database }: Server,
+  say: Say,
+): Promise<void> {
+  if (number < 150_000) return;
   const [changed] = await connection.query<{ before: string; now: string }>(CHANGED_COLLATION);
-  if (changed === undefined) return [];
-  const finding = `the database was made with version ${changed.before} of its collation, and the system has ${changed.now}`;
-  return [
-    skipped(
-      'collation',
-      finding,
-      `Ids and keys of the warehouse do not depend on it; names may sort otherwise. Indexes of other tables on text may be wrong: reindex database ${quoted_database}; alter database ${quoted_database} refresh collation version;`,
-    ),
-  ];
+  if (changed === undefined) return;
+  say(
+    'skipped',
+    'collation',
+    `the database was made with version ${changed.before} of its collation, and the system has ${changed.now}`,
+    `Ids and keys of the warehouse do not depend on it; names may sort otherwise. Indexes of other tables on text may be wrong: reindex database ${quoted_database}; alter database ${quoted_database} refresh collation version;`,
+  );
 }
 
 /** Schemas and tables that a finding names. */
@@ -89,17 +97,16 @@ const LACKING = `select 'schema ' || nspname as name, 1 as rank from pg_namespac
       and has_table_privilege(c.oid, 'delete')))
   order by 2, 1`;
 
-async function checkRights(connection: Connection, server: Server): Promise<Check> {
+async function readLacking(connection: Connection, { may_use_temporary: hasTemporary }: Server) {
   const rows = await connection.query<{ name: string }>(LACKING);
-  const { quoted_owner: user, quoted_database: database, may_use_temporary: hasTemporary } = server;
-  const lacking = [...(hasTemporary ? [] : ['temporary tables']), ...rows.map(({ name }) => name)];
-  if (lacking.length === 0) return ok('rights', 'may read and write every table');
-  // The rights of the user of sync and start if it is not the owner.
-  const advice = [
+  return [...(hasTemporary ? [] : ['temporary tables']), ...rows.map(({ name }) => name)];
+}
+
+/** The rights of the user of sync and start if it is not the owner. */
+const grantsFor = ({ quoted_owner: user, quoted_database: database }: Server): string =>
+  [
     'As the owner of the schemas, in psql:',
     `grant usage on schema safety, safety_sync to ${user};`,
     `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${user};`,
     `grant temporary on database ${database} to ${user};`,
-  ];
-  return failed('rights', `not on ${nameSome(lacking, MOST_NAMED)}`, advice.join('\n'));
-}
+  ].join('\n');

@@ -3,7 +3,6 @@ import { configuredChannels } from '../../operate/alerts/notifier.ts';
 import { alertText, testMessage } from '../../operate/alerts/message.ts';
 import { type AlertRow, isAlert, readOutbox, textOfKey } from '../../operate/alerts/outbox.ts';
 import { alertsOf, keyOf } from '../../operate/alerts/plan-alerts.ts';
-import { secretsOf } from '../../config/secrets.ts';
 import { describeProblems } from '../../operate/status/problem-words.ts';
 import { readProblems } from '../../operate/worker/what-is-wrong.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
@@ -29,7 +28,7 @@ const test: Verb = {
         advice: 'Set ALERT_WEBHOOK_URL, or SMTP_URL with ALERT_EMAIL_FROM and ALERT_EMAIL_TO.',
       });
     }
-    const redact = createRedactor(secretsOf(config));
+    const redact = createRedactor(config.secrets);
     const tryChannel = async (channel: Channel) => {
       const sent = { channel: channel.name, place: channel.endpoint };
       try {

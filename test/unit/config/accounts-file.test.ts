@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Config, loadConfig } from '../../../src/config/load-config.ts';
 import { folderForTest } from '../../support/lifetime.ts';
-import { secretsOf } from '../../../src/config/secrets.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -84,7 +83,7 @@ describe('an accounts file', () => {
         schedule: { timezone: 'Europe/Oslo', streams: { resources: '*/30 * * * *', users: null } },
       },
     ]);
-    expect(secretsOf(config)).toEqual(expect.arrayContaining(['north-token', 'south-token']));
+    expect(config.secrets).toEqual(expect.arrayContaining(['north-token', 'south-token']));
   });
 
   test('an accounts file can be JSON, or use YAML anchors for common values', async () => {

@@ -5,7 +5,6 @@ import { createRedactor } from '../../../src/shared/redact.ts';
 import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { describeUnlimited, requestsPerMinuteOf } from '../../../src/config/account-config.ts';
-import { secretsOf } from '../../../src/config/secrets.ts';
 import { listSettings } from '../../support/settings.ts';
 import { recordUrlOf } from '../../../src/shared/record-urls.ts';
 import { VARIABLES } from '../../../src/config/variables.ts';
@@ -203,7 +202,7 @@ test('webhook URLs, their paths and every spelling of a password are redacted', 
     ALERT_WEBHOOK_URL: 'https://hooks.example/T1/secret-path',
     ALERT_HEARTBEAT_URL: 'https://ping.example/T2/secret-path',
   });
-  const redact = createRedactor(secretsOf(config));
+  const redact = createRedactor(config.secrets);
   for (const text of ['POST /T1/secret-path', 'GET /T2/secret-path', 'secret-word'])
     expect(redact(text)).not.toMatch(/secret-(path|word)/);
 });

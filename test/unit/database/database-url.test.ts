@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { databaseUrlProblem } from '../../../src/config/database-url.ts';
+import { databaseUrlProblem } from '../../../src/config/read-variables.ts';
 import { parseDatabaseUrl, secretsOfDatabaseUrl } from '../../../src/engine/database/database-url.ts';
 
 describe('a database URL, read as libpq does', () => {
