@@ -55,7 +55,7 @@ export interface Verb<Own = object> {
 }
 
 /** The printed output of a verb, and its exit code. */
-export interface Output {
+interface Output {
   /** With --json. */
   readonly json: unknown;
   /** Without. */

@@ -27,7 +27,7 @@ export function withoutUserinfo(text: string): string {
 export const readText = (path: string): string => readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
 
 /** The present text of a file with a secret; undefined: it cannot be read, or is empty. */
-export function readSecretFile(path: string): string | undefined {
+function readSecretFile(path: string): string | undefined {
   try {
     return readText(path).trimEnd() || undefined;
   } catch {

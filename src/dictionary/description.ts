@@ -42,16 +42,14 @@ export const historyOf = (
     `Every observed state of ${what}. Each state is one row, without gaps or overlaps while the object existed. The state at a moment t: valid_from <= t and (valid_to is null or valid_to > t).`,
     {
       valid_from: `Start of this state: ${since}`,
-      valid_to:
-        'End of this state, the moment itself excluded: the start of the next state, or the deletion; null: present state.',
+      valid_to: 'End of this state, itself excluded: the next state begins, or the deletion; null: present.',
     },
     table,
   ),
 });
 
 const COMMON: Meanings = {
-  account_id:
-    'Account that owns the row (SAFETY_ACCOUNT). It is the first column of every key, so joins need it as well.',
+  account_id: 'Account of the row (SAFETY_ACCOUNT): first column of every key, so joins need it as well.',
   stream: 'The stream.',
   _hash:
     'Checksum of the bytes as received, for the worker. An equal checksum means that the record is unchanged. The first two digits are the version of the reader.',

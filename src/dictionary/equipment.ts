@@ -90,10 +90,8 @@ export function describeEquipment(own: Readonly<Record<EquipmentTable, Meanings>
       {
         was_due_at:
           'Time at which the inspection was due: expires_at of the previous state; null when no earlier state is known, or when the schedule did not expire.',
-        days_late:
-          'Calendar days from was_due_on to completed_on; 0 when it was in time; null when the due day is unknown.',
-        in_time:
-          'Whether the inspection was done on the due day or before; null when the due day is unknown.',
+        days_late: 'Calendar days from was_due_on to completed_on; 0: in time; null: the due day is unknown.',
+        in_time: 'Whether it was done on the due day or before; null when the due day is unknown.',
       },
       equipment_completions,
     ),
@@ -102,8 +100,7 @@ export function describeEquipment(own: Readonly<Record<EquipmentTable, Meanings>
       {
         due_on: 'The due day.',
         done_on: 'Day of the inspection; null: not done.',
-        done_in_time:
-          'Whether it was done on the due day or before; false: later, or not at all; null on the due day itself while it is not done.',
+        done_in_time: 'Whether it was done by then; false: later or not at all; null: due today, not done.',
       },
       equipment_completions,
     ),

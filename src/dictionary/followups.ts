@@ -1,8 +1,7 @@
 import { type Descriptions, historyOf, type Meanings, relation } from './description.ts';
 
 const DAILY = {
-  status:
-    'open (pending and not overdue), overdue (pending after its due day), closed, or unknown (the source sent no value).',
+  status: 'open (pending, not overdue), overdue (pending after its due day), closed, unknown (none sent).',
   followups: 'Number of follow-ups.',
 };
 const FOLLOWUP = { followup_id: 'Follow-up: followups.id.' };
@@ -29,16 +28,14 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
     ),
     ...historyOf('followup', relation('', own.followups), {
       what: 'follow-ups (their columns except updated_at, which changes with every message; it shows its last value in the state)',
-      since:
-        'updated_on of the record, but not later than its first read and never before the end of the previous state.',
+      since: 'updated_on of the record, not after its first read, not before the end of the previous state.',
     }),
     followup_overview: relation(
       'Live follow-ups with names, figures about due days and age, and a summary of their messages.',
       {
         resolved_at:
           'Time of the completion. Source: resolved_on (ms); null while the follow-up is open, even if the service still sends the time after a reopening.',
-        is_overdue:
-          'True when the follow-up is open and its due day is before today (reporting time zone); false without a due date.',
+        is_overdue: 'Open, and its due day is before today (reporting time zone); false without a due date.',
         age_days:
           'Calendar days from creation to today (reporting time zone) of an open follow-up, 0 when the creation is dated later; null when it is not open.',
         days_to_resolve:
@@ -46,8 +43,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
         days_until_due:
           'Days from today (reporting time zone) to the due day of an open follow-up: 0 today, negative when it is overdue; null when it is not open or has no due day.',
         days_overdue: 'Number of days since the due day; null when the follow-up is not overdue.',
-        age_bucket:
-          'age_days of an open follow-up as 00-07, 08-30, 31-60, 61-90 or 91+, which sort as texts; null when it is not open.',
+        age_bucket: 'age_days as 00-07, 08-30, 31-60, 61-90 or 91+ (these sort as texts); null: not open.',
         closed_in_time:
           'Whether a closed follow-up was completed on its due day or before; null without a due day, and while it is open. The due day may have changed: see due_changes.',
         due_changes: 'Number of changes of its due day, as far as syncs read them; 0 for never.',
@@ -72,8 +68,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
         user_id: 'Person that caused the event: users.id; null where the source does not send it.',
         from_value:
           'due_moved: previous due day, null for none. handed_on: person that the previous message had handed it to, null for the first. Other events: null.',
-        to_value:
-          'due_moved: new due day, null for none. handed_on: person that the message hands it to. Other events: null.',
+        to_value: 'due_moved: new due day, null for none. handed_on: who has it then. Other events: null.',
       },
     ),
     followup_daily: relation(
@@ -94,8 +89,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
         ...FOLLOWUP,
         due_on: 'The due day.',
         done_on: 'Day of the completion; null: not completed, or only after this due day was moved.',
-        done_in_time:
-          'Whether it was completed on its due day or before; false: later, or not at all; null on the due day itself while it is not completed.',
+        done_in_time: 'Whether it was done by then; false: later or not at all; null: due today, not done.',
         form_id: 'Form of the response that raised it.',
         assignee_id: 'Assignee: users.id; of a due day that was moved, the assignee at its end.',
       },
@@ -111,8 +105,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
     }),
     counted_days: relation('The days that runs have counted, per stream.', {
       ...COUNTED_STREAM,
-      timezone:
-        'Reporting time zone of the days; after a change the next run counts all days again, from states.',
+      timezone: 'Reporting time zone of the days; after a change the next run counts them anew, from states.',
       history_from: 'Day of the first run, in the time zone of then.',
       counted_to: 'Newest counted day, which is the day of the last successful run.',
       counted: 'The days that a run has counted; the others are counted from states.',

@@ -3,8 +3,7 @@ import { type Descriptions, relation } from './description.ts';
 
 /** The addresses of records, in the table of settings and in the view that the other views read. */
 const URLS = {
-  followup_url:
-    'Address of a follow-up in the service, with {id}, {response_id} or {form_id} for its ids (RECORD_URL_TEMPLATE_FOLLOWUP).',
+  followup_url: 'Address of a follow-up with {id}, {response_id}, {form_id} (RECORD_URL_TEMPLATE_FOLLOWUP).',
   resource_url: 'Address of a document, in the same form (RECORD_URL_TEMPLATE_RESOURCE).',
   equipment_url: 'Address of a piece of equipment, in the same form (RECORD_URL_TEMPLATE_EQUIPMENT).',
   employee_url: 'Address of a person, in the same form (RECORD_URL_TEMPLATE_EMPLOYEE).',
@@ -46,10 +45,8 @@ export const REPORTING: Descriptions = {
     {
       kind: 'Kind of object that the id identifies: form, training, equipment_type, schedule, category, field_office, client, line_of_business, metafield or metafield_item.',
       id: 'The id as text, also for numeric ids.',
-      label:
-        'Name of the object. Views show it as …_label; null: the name that the service gives, in the group of parent_id.',
-      parent_id:
-        'Id of the parent, a label of the same kind, for example the region to which a field office belongs; null without a parent.',
+      label: 'Name of the object, shown as …_label; null: the name of the service, in the group parent_id.',
+      parent_id: 'Id of the parent, a label of the same kind, as the region of a field office; null: none.',
     },
   ),
   people: relation(
@@ -57,8 +54,7 @@ export const REPORTING: Descriptions = {
     {
       user_id: 'Identifier of the person: users.id; a pseudonym after the person was forgotten.',
       name: 'Name in users; the id if the service sends no name, or if the name was not read yet.',
-      is_trained_here:
-        'Whether the training list contains the person, that is, training_employee_status has a live row.',
+      is_trained_here: 'Whether the training list has the person: training_employee_status has a live row.',
       is_forgotten: 'Whether the person was forgotten (safety-sync forget).',
       job_title: 'Name of the job title; without a name, its id.',
       field_office: 'Name of the first field office; people_field_offices has all of them.',
@@ -70,8 +66,7 @@ export const REPORTING: Descriptions = {
   people_lines_of_business: ofPerson('line of business'),
   accounts: relation('One row for each account.', {
     name: 'Name of the account at the service; without one, account_id.',
-    history_from:
-      'Day from which the daily views of all streams show what was observed: the latest first run of them; null before.',
+    history_from: 'Day from which all daily views show what was observed: the latest first run; null before.',
   }),
   freshness: relation(
     'Time of the last update of each stream, one row per account and stream that was ever tried. max(_synced_at) only shows the last change, so it cannot distinguish a source without changes from a worker that has stopped; this view can.',
@@ -86,8 +81,7 @@ export const REPORTING: Descriptions = {
       unread_rows:
         'equipments: number of live rows with types that the last successful run did not request, because they are no longer configured. These rows keep the values of their last read. 0 for the other streams.',
       unread_types: 'equipments: these types, separated by commas; null: none.',
-      unread_since:
-        'equipments: last read of the type that has been unread for the longest time; null: none, or the read was not recorded yet.',
+      unread_since: 'equipments: last read of the type unread for the longest time; null: none or unknown.',
       unread_since_on: 'Day of unread_since in the reporting time zone.',
       counted_to:
         'Newest day that a run has counted for the daily views of this stream, which is the day of its last successful run; null: the stream has no daily views. Later days have its numbers.',

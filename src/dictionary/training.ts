@@ -34,8 +34,7 @@ export function describeTraining(own: Readonly<Record<TrainingTable, Meanings>>)
         incomplete_count: 'Number of assigned trainings that are not complete.',
         next_expires_on:
           'The next day, today included (reporting time zone), on which a completion expires. Completions of trainings that are known not to be required are left out. null when no completion expires.',
-        missing_trainings:
-          'Required trainings that are missing or have expired, separated by commas; null: none.',
+        missing_trainings: 'Required trainings that are missing or expired, separated by commas; null: none.',
         field_office: 'Name of the first field office of the employee.',
         line_of_business: 'Name of the first line of business of the employee.',
         job_title: 'Name of the job title.',

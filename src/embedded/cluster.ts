@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EmbeddedAccount } from './account.ts';
-import { isErrorWithCode, isProcessAlive, unavailable } from './process.ts';
+import { isErrorWithCode, unavailable } from './process.ts';
 
 export const EMBEDDED_SUPERUSER = 'safety_sync';
 
@@ -38,7 +38,6 @@ interface CreateClusterOptions {
 export async function ensureCluster(options: CreateClusterOptions): Promise<void> {
   const { layout, account } = options;
   const { dataDir, clusterDir } = layout;
-  await removeAbandonedBuilds(dataDir);
   const major = await readClusterMajor(layout);
   if (major !== undefined) {
     if (major === account.postgresMajor) return;
@@ -114,14 +113,4 @@ async function readClusterMajor({ pgData, dataDir }: ClusterLayout): Promise<num
   const major = Number.parseInt(text ?? '', 10);
   if (text !== undefined && Number.isNaN(major)) throw missingFile(file, dataDir);
   return text === undefined ? undefined : major;
-}
-
-async function removeAbandonedBuilds(dataDir: string): Promise<void> {
-  for (const name of await readdir(dataDir)) {
-    const pid = /^cluster-build-(\d+)-/.exec(name)?.[1];
-    if (pid !== undefined && !isProcessAlive(Number(pid))) {
-      // The other process may still be writing; the next start removes the directory.
-      await rm(join(dataDir, name), { recursive: true, force: true }).catch(() => undefined);
-    }
-  }
 }

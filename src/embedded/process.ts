@@ -1,19 +1,9 @@
 import { SafetySyncError } from '../shared/errors.ts';
 
-/** Works for processes of any user. A zombie counts as alive. */
-export function isProcessAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return !isErrorWithCode(error, 'ESRCH');
-  }
-}
+type Details = { readonly cause?: unknown; readonly advice?: string };
 
-export const unavailable = (
-  message: string,
-  options: { readonly cause?: unknown; readonly advice?: string } = {},
-): SafetySyncError => new SafetySyncError('embedded_unavailable', message, options);
+export const unavailable = (message: string, details: Details = {}): SafetySyncError =>
+  new SafetySyncError('embedded_unavailable', message, details);
 
 export function isErrorWithCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));

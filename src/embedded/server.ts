@@ -19,8 +19,7 @@ import {
   stopPostmaster,
 } from './postmaster.ts';
 import { isErrorWithCode } from './process.ts';
-import { register } from './registration.ts';
-import { closeSession, isFromServer, openAdminSession } from './session.ts';
+import { closeSession, isFromServer, openAdminSession, register } from './session.ts';
 
 /** The warehouse without DATABASE_URL: a real PostgreSQL server that belongs to a directory and is shared by processes. */
 export interface EmbeddedServer {
@@ -33,12 +32,14 @@ export interface EmbeddedServer {
   release(): Promise<void>;
 }
 
+type Settings = Readonly<Record<string, string>>;
+
 interface EmbeddedServerOptions {
   readonly dataDir: string;
   /** Created when missing. */
   readonly database: string;
   /** Settings of postgresql.conf; used only by the process that starts the server. */
-  readonly postgresOptions?: Readonly<Record<string, string>>;
+  readonly postgresOptions?: Settings;
 }
 
 const START_ATTEMPTS = 5;
@@ -81,7 +82,7 @@ async function acquire(options: EmbeddedServerOptions): Promise<EmbeddedServer> 
 }
 
 /** Needs no lock: `postmaster.pid` admits one server, so if several processes start one, the others fail and join it. */
-async function joinOrStart(layout: ClusterLayout, settings: Readonly<Record<string, string>>) {
+async function joinOrStart(layout: ClusterLayout, settings: Settings) {
   const deadline = performance.now() + START_TIMEOUT_MS;
   let joined = true;
   for (let attempts = 0; attempts <= START_ATTEMPTS && performance.now() < deadline;) {
@@ -102,10 +103,7 @@ async function joinOrStart(layout: ClusterLayout, settings: Readonly<Record<stri
 }
 
 /** False: it failed, or another process has started one. */
-async function startServer(
-  layout: ClusterLayout,
-  settings: Readonly<Record<string, string>>,
-): Promise<boolean> {
+async function startServer(layout: ClusterLayout, settings: Settings): Promise<boolean> {
   const { postgres, initdb, pgCtl, packageDir } = locateEmbeddedBinaries();
   const libraryPath = await linkMissingLibraries(packageDir, layout.libraryDir);
   const account = await chooseEmbeddedAccount({ ...layout, postgres, libraryPath });

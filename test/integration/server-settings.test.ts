@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Say } from '../../src/cli/check/check.ts';
+import type { Say } from '../../src/cli/check/check-service.ts';
 import { checkDatabase } from '../../src/cli/check/check-database.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';

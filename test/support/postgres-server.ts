@@ -3,10 +3,18 @@ import { readdir, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { makeCoordinator, onServer } from './citus-nodes.ts';
-import { isProcessAlive } from '../../src/embedded/process.ts';
 import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
 import { withTimeout } from '../../src/shared/time.ts';
 import { makeTestFolder, TEST_FOLDERS } from './test-folder.ts';
+
+/** Of any user. */
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
 
 type Environment = NodeJS.ProcessEnv;
 
@@ -129,7 +137,7 @@ async function makeSignInCheap(url: string): Promise<void> {
 async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const pid = new RegExp(`^${TEMP_PREFIX}(\\d+)-`).exec(name)?.[1];
-    if (pid !== undefined && !isProcessAlive(Number(pid))) {
+    if (pid !== undefined && !isAlive(Number(pid))) {
       await rm(join(folder, name), { recursive: true, force: true }).catch(() => undefined);
     }
   }

@@ -5,7 +5,7 @@ import { READ_ONLY_ADVICE } from '../../engine/database/database-error.ts';
 import { ENCODING, ENCODING_ADVICE, OLDEST_SERVER } from '../../warehouse/migrate.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { nameSome } from '../../shared/format.ts';
-import type { Say } from './check.ts';
+import type { Say } from './check-service.ts';
 
 interface Server {
   readonly version: string;

@@ -3,7 +3,7 @@ import type { ApiClient } from '../../engine/api/client.ts';
 import { createRequestMeter, type ListPage } from '../../engine/api/requests.ts';
 import { readOptionalMethods, writeOptionalMethods } from '../../engine/control-tables/optional-methods.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
 import { formatCount, formatDuration, formatNumber, nameSome } from '../../shared/format.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import {
@@ -17,7 +17,15 @@ import {
 import { STREAMS } from '../../engine/streams/index.ts';
 import type { StreamDefinition, StreamName } from '../../engine/streams/stream.ts';
 import { isWireRecord } from '../../engine/streams/wire.ts';
-import type { Say } from './check.ts';
+
+/** One line of the output, with the next step where one is needed, and the code of an error. */
+export type Say = (
+  result: 'ok' | 'failed' | 'skipped',
+  what: string,
+  finding: string,
+  advice?: string | null,
+  code?: ErrorCode,
+) => void;
 
 /** How many records of a stream the service should have; undefined: they were not read yet. */
 export type RowsOf = (stream: StreamName) => number | undefined;

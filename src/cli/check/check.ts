@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { type App, buildApiClient, buildLogger, createApp } from '../../app.ts';
 import { checkDatabase } from './check-database.ts';
-import { checkService, type RowsOf } from './check-service.ts';
+import { checkService, type RowsOf, type Say } from './check-service.ts';
 import { describeUnlimited } from '../../config/account-config.ts';
 import type { Config } from '../../config/load-config.ts';
 import { describeUnknown } from '../../config/unknown-variables.ts';
@@ -27,14 +27,6 @@ const POOLED = 'connections share sessions of the server: a pooler is in transac
 const POOLER_ADVICE =
   'Set the pooler to session mode, or connect DATABASE_URL to PostgreSQL itself: the locks and temporary tables of a run belong to one session.';
 
-/** One line of the output, with the next step where one is needed, and the code of an error. */
-export type Say = (
-  result: 'ok' | 'failed' | 'skipped',
-  what: string,
-  finding: string,
-  advice?: string | null,
-  code?: ErrorCode,
-) => void;
 /** `account`: null where the line is about all. */
 type SayOf = (account: string | null) => Say;
 
