@@ -2,7 +2,7 @@
 import pLimit from 'p-limit';
 import type { Account } from '../app.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
-import { type SyncRequest, syncStreams } from '../engine/sync/sync-streams.ts';
+import { type SyncRequest, syncStreams } from '../engine/sync/run-stream.ts';
 import { buildRunEvents, logResult } from '../operate/worker/run-log.ts';
 import { createProgress } from './progress.ts';
 import { type AccountResult, outputOf } from './run-results.ts';

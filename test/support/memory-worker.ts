@@ -133,7 +133,7 @@ export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Pro
       isScheduled: request.trigger === 'schedule',
       state: readState(stored),
       settings,
-      service: { api, meter, clock, signal: new AbortController().signal },
+      service: { api: () => api, meter, clock, signal: new AbortController().signal },
       warehouse: warehouse.reads(),
     });
     const end = (ending: RunEnding): MemoryRun => ({

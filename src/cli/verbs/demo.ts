@@ -13,7 +13,7 @@ import { writeWorkbook } from '../../pages/report/take-along.ts';
 import { keyFiguresOf } from '../../pages/report/first-screen.ts';
 import { readReport } from '../../pages/report/read-report.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
-import { syncStreams } from '../../engine/sync/sync-streams.ts';
+import { syncStreams } from '../../engine/sync/run-stream.ts';
 import { type Connection, openConnection, type Queryable } from '../../engine/database/connection.ts';
 import { name } from '../../engine/database/sql-names.ts';
 import { formatDuration, formatNumber } from '../../shared/format.ts';

@@ -3,41 +3,19 @@
  * `backfill`. Slices only let several requests be in flight; each is one walk, and is resumed where it was cut off.
  */
 import { ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
-import type { BackfillPlan, LedgerSlice, TimeSlice } from '../streams/state.ts';
+import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, isSameRange, ofLedger, toFilters, toLedger, WHOLE_TIME } from './creation-time.ts';
 import type { FollowupList, Newest } from './followup-list.ts';
-import { type FollowupRun, readWalk } from './followup-run.ts';
+import type { ReadRequest } from './read-request.ts';
 import { timeOf } from './record-fields.ts';
-import { records, type RecordsStep, type Steps, writes } from './step.ts';
-import { isNewestFirst } from './walk.ts';
+import { records, type RecordsStep, type Step, type Steps, writes } from './step.ts';
+import { isNewestFirst, walk, type Walks } from './walk.ts';
 import { nextWatermark, readFirstResponse } from './watermark.ts';
 
 /** Pages of a slice: with fewer, the partial pages at the ends of slices cost more than the concurrency gains. */
 const SLICE_PAGES = 20;
 /** Slices for each request in flight, because their numbers of records differ. */
 const SLICES_PER_REQUEST = 4;
-
-const countSlices = (pages: number, concurrency: number): number =>
-  Math.max(1, Math.min(Math.floor(pages / SLICE_PAGES), SLICES_PER_REQUEST * concurrency));
-
-/** Whether a backfill continues an interrupted one. */
-const isResumable = (
-  plan: BackfillPlan | undefined,
-  { range, restart }: { readonly range: TimeSlice; readonly restart: boolean },
-): plan is BackfillPlan =>
-  plan !== undefined && !restart && plan.watermark !== null && isSameRange(plan, range);
-
-interface MadePlan {
-  readonly plan: BackfillPlan;
-  readonly slices: readonly LedgerSlice[];
-  /** The newest records of the range; undefined: the plan is resumed, or the service fails for the newest one. */
-  readonly newest?: Newest;
-}
-
-function toPending(range: TimeSlice): LedgerSlice {
-  const ends = toLedger(range);
-  return { ...ends, status: 'pending', readToMs: ends.toMs, expected: null, records: 0 };
-}
 
 /** The last page of a list that is sorted newest first shows where creation time begins. */
 async function cut(
@@ -47,29 +25,19 @@ async function cut(
   concurrency: number,
 ): Promise<TimeSlice[]> {
   const pages = (paging?.total ?? 0) / Math.max(1, newest.length);
-  const count = countSlices(pages, concurrency);
-  const lastPage = paging?.lastPage;
-  if (count === 1 || lastPage === undefined || !isNewestFirst(newest, WHOLE_TIME)) return [range];
-  const last = await list.ask({ ...toFilters(range), limit: list.pageSize, page: lastPage });
+  const count = Math.min(Math.floor(pages / SLICE_PAGES), SLICES_PER_REQUEST * concurrency);
+  const page = paging?.lastPage;
+  if (count <= 1 || page === undefined || !isNewestFirst(newest, WHOLE_TIME)) return [range];
+  const last = await list.ask({ ...toFilters(range), limit: list.pageSize, page });
   const [fromMs, toMs] = [last.records.at(-1), newest[0]].map((one) => one && timeOf(one, 'created_on'));
   return fromMs === undefined || toMs === undefined || fromMs >= toMs
     ? [range]
     : cutEvenly(range, { fromMs, toMs }, count);
 }
 
-async function* makePlan(
-  { read: { settings, service }, list }: FollowupRun,
-  range: TimeSlice,
-): Steps<MadePlan> {
-  const newest = await list.askNewest(toFilters(range));
-  const isKnown = !(newest instanceof SafetySyncError);
-  const watermark = isKnown ? nextWatermark(null, readFirstResponse(newest.page, service.clock.now())) : null;
-  const plan = { ...range, watermark };
-  const ranges = isKnown ? await cut(list, range, newest, settings.sliceConcurrency) : [range];
-  const slices = ranges.map(toPending);
-  yield writes({ kind: 'plan', plan, slices });
-  yield { kind: 'commit' };
-  return { plan, slices, ...(isKnown && { newest }) };
+function toPending(range: TimeSlice): LedgerSlice {
+  const ends = toLedger(range);
+  return { ...ends, status: 'pending', readToMs: ends.toMs, expected: null, records: 0 };
 }
 
 interface BackfillEnd {
@@ -79,18 +47,24 @@ interface BackfillEnd {
 }
 
 /** Continues a backfill of the same range that was cut off; else begins a new one. */
-export async function* readBackfill(run: FollowupRun): Steps<BackfillEnd> {
-  const { read, list } = run;
-  const { range = WHOLE_TIME, restart = false, settings, warehouse } = read;
-  const stored = await warehouse.readLedger();
-  const made: MadePlan = isResumable(stored.plan, { range, restart })
-    ? { plan: stored.plan, slices: stored.slices }
-    : yield* makePlan(run, range);
-  const { plan, newest } = made;
-  let { watermark } = plan;
-  const slices = [...made.slices];
+export async function* readBackfill(walks: Walks, read: ReadRequest): Steps<BackfillEnd> {
+  const { list } = walks;
+  const { range = WHOLE_TIME, restart = false, settings, service, warehouse } = read;
+  const { plan, ...ledger } = await warehouse.readLedger();
+  let slices = [...ledger.slices];
+  let watermark = plan?.watermark ?? null;
+  /** undefined: the backfill is continued, or the service fails for the newest record. */
+  let newest: Newest | undefined;
+  if (plan === undefined || restart || watermark === null || !isSameRange(plan, range)) {
+    const response = await list.askNewest(toFilters(range));
+    newest = response instanceof SafetySyncError ? undefined : response;
+    watermark = newest ? nextWatermark(null, readFirstResponse(newest.page, service.clock.now())) : null;
+    const ranges = newest ? await cut(list, range, newest, settings.sliceConcurrency) : [range];
+    slices = ranges.map(toPending);
+    yield writes({ kind: 'plan', plan: { ...range, watermark }, slices });
+    yield { kind: 'commit' };
+  }
   let responses = 0;
-
   const total = newest === undefined ? await list.askTotal(toFilters(range)) : newest.page.paging?.total;
   const toProgress = () => ({
     records: slices.reduce((sum, slice) => sum + slice.records, 0),
@@ -98,29 +72,28 @@ export async function* readBackfill(run: FollowupRun): Steps<BackfillEnd> {
     slicesDone: slices.filter(({ status }) => status === 'done').length,
   });
 
-  async function* readSlice(at: number, begun: LedgerSlice): Steps {
+  async function* readSlice(begun: LedgerSlice, at: number): Steps {
     let slice = begun;
     const change = (to: Partial<LedgerSlice>): Pick<RecordsStep, 'writes' | 'progress'> => {
       slice = slices[at] = { ...slice, ...to };
       return { writes: [{ kind: 'slice', slice }], progress: toProgress() };
     };
-    const start = {
-      newest: at === 0 && slices.length === 1 ? newest : undefined,
+    const { first } = yield* walk(walks, ofLedger(begun), {
+      newest: slices.length === 1 ? newest : undefined,
       records: begun.records,
       ...(begun.readToMs < begun.toMs && { readToMs: begun.readToMs }),
-    };
-    const { first } = yield* readWalk(run, ofLedger(begun), start, (step) => {
-      responses += 1;
-      const readToMs = Math.max(step.readToMs, slice.fromMs);
-      const expected = slice.expected ?? step.total ?? null;
-      return { ...records(step.records), ...change({ readToMs, records: step.count, expected }) };
+      note({ readToMs, total: expected = null, ...reached }) {
+        responses += 1;
+        const ms = Math.max(readToMs, slice.fromMs);
+        return change({ ...reached, readToMs: ms, expected: slice.expected ?? expected });
+      },
     });
     watermark ??= first === undefined ? null : nextWatermark(null, first);
     yield { ...records([]), ...change({ status: 'done' }) };
   }
 
   yield { ...records([]), progress: toProgress() };
-  const open = slices.flatMap((slice, at) => (slice.status === 'pending' ? [readSlice(at, slice)] : []));
+  const open = slices.flatMap((slice, at) => (slice.status === 'pending' ? [readSlice(slice, at)] : []));
   try {
     yield* readSideBySide(open, settings.sliceConcurrency);
   } catch (error) {
@@ -133,20 +106,16 @@ export async function* readBackfill(run: FollowupRun): Steps<BackfillEnd> {
 }
 
 /** Yields the steps of several readers as they arrive. Each reader is one step ahead of the consumer. */
-async function* readSideBySide<Step>(
-  readers: readonly AsyncGenerator<Step, void, undefined>[],
-  width: number,
-): AsyncGenerator<Step, void, undefined> {
+async function* readSideBySide(readers: readonly Steps[], width: number): AsyncGenerator<Step, void> {
   const waiting = [...readers];
-  type Reader = (typeof waiting)[number];
-  const running = new Map<Reader, Promise<{ reader: Reader; next: IteratorResult<Step, void> }>>();
+  const running = new Map<Steps, Promise<{ reader: Steps; next: IteratorResult<Step, void> }>>();
   /** At the end of the map, so that the others are taken first where several have a step. */
-  const advance = (reader: Reader): void => {
+  const advance = (reader: Steps): void => {
     running.delete(reader);
     running.set(reader, ignoreRejection(reader.next().then((next) => ({ reader, next }))));
   };
   for (;;) {
-    for (const reader of waiting.splice(0, width - running.size)) advance(reader);
+    waiting.splice(0, width - running.size).forEach(advance);
     if (running.size === 0) return;
     const { reader, next } = await Promise.race(running.values());
     if (next.done === true) running.delete(reader);

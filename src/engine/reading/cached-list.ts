@@ -2,7 +2,7 @@
 import { SafetySyncError } from '../../shared/errors.ts';
 import { MINUTE_MS, toIso } from '../../shared/time.ts';
 import type { ListPage } from '../api/requests.ts';
-import { askedOf, incomplete, type Params, readList } from './list.ts';
+import { askedOf, incomplete, readList } from './list.ts';
 import type { ReadRequest } from './read-request.ts';
 import { readMs } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
@@ -12,17 +12,15 @@ const MOST_AHEAD_MS = MINUTE_MS;
 /** A list that is calculated anew between two pages is read again, this often. */
 const ATTEMPTS = 3;
 
-export const TRAINING_PARAMS: Params = { include_all_completions: true };
-
 /** When the list was calculated, in whole ms as it is stored; undefined: not told. */
-export function readLastUpdated({ envelope }: Pick<ListPage, 'envelope'>): number | undefined {
+function readLastUpdated({ envelope }: Pick<ListPage, 'envelope'>): number | undefined {
   const value = envelope['last_updated'];
   const ms = readMs(typeof value === 'string' && value !== '' ? Number(value) : value);
   return ms === undefined ? undefined : Math.floor(ms);
 }
 
 export async function* readCachedList(
-  { stream, state, service, kind, force = false }: ReadRequest,
+  { stream, state, service, kind, filters, force = false }: ReadRequest,
   { cacheMs }: { readonly cacheMs: number },
 ): Steps<ReadOutcome> {
   if (kind === 'sync' && !force && state.freshForMs > 0) {
@@ -31,7 +29,7 @@ export async function* readCachedList(
     return { kind: 'skipped', reason, dueInMs: state.freshForMs };
   }
   const stored = state.calculatedAt ?? -Infinity;
-  const asked = askedOf(stream, TRAINING_PARAMS);
+  const asked = askedOf(stream, { include_all_completions: true, ...filters });
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const list = readList(service, asked);
     let next = await list.next();

@@ -1,7 +1,7 @@
 /** Ranges of creation time and the filters that select them. A record never changes its creation time. Pure; ms since 1970. */
 import { SECOND_MS } from '../../shared/time.ts';
 import type { TimeSlice } from '../streams/state.ts';
-import type { Params } from './list.ts';
+import type { Params } from './read-request.ts';
 
 export const WHOLE_TIME: TimeSlice = { fromMs: -Infinity, toMs: Infinity };
 /** The ledger's ends of time: a range that reaches one of them is requested without that bound. */

@@ -2,16 +2,14 @@
 import type { SafetySyncError } from '../../shared/errors.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import type { ListPage } from '../api/requests.ts';
-import { askedOf, fetchPage, isBeyondLast, type Params, readSettledList } from './list.ts';
-import type { ReadRequest, Service } from './read-request.ts';
+import { askedOf, fetchPage, isBeyondLast, readSettledList } from './list.ts';
+import type { StreamDefinition } from '../streams/stream.ts';
+import type { Params, Service } from './read-request.ts';
 
 /** How many times fewer records are requested after a failure for certain records only. */
 const NARROWER = 8;
 /** Records that the service may fail for in a row; more, and it fails altogether. */
 const MOST_FAILING = 10;
-
-/** The number that people see. */
-export const DISPLAY_ID: Params = { followup_display_id: true };
 
 /** The newest records of a range; `limit`: as many were asked for. */
 export interface Newest {
@@ -22,8 +20,8 @@ export interface Newest {
 export type FollowupList = ReturnType<typeof createFollowupList>;
 
 /** For one run: its first request finds out whether the service knows the number that people see. */
-export function createFollowupList({ stream }: Pick<ReadRequest, 'stream'>, service: Service) {
-  const list = { ...askedOf(stream), optional: { params: DISPLAY_ID } };
+export function createFollowupList(stream: StreamDefinition, service: Service) {
+  const list = { ...askedOf(stream), optional: { params: { followup_display_id: true } } };
   const { method, keyField, pageSize = 1 } = list;
 
   /** `isSuspect`: a similar request failed, and two attempts show whether this one does, too. */

@@ -14,9 +14,9 @@ import {
   WHOLE_TIME,
 } from './creation-time.ts';
 import { createFollowupList } from './followup-list.ts';
-import { type FollowupRun, readWalk } from './followup-run.ts';
 import type { ReadRequest } from './read-request.ts';
-import { type Step, type ReadOutcome, type Steps, writes } from './step.ts';
+import { type ReadOutcome, type Steps, writes } from './step.ts';
+import { walk, type Walks } from './walk.ts';
 import { nextWatermark, updatedAfter } from './watermark.ts';
 
 /** A scheduled run reads everything again after this time, and after this many times the duration of the last such read. */
@@ -25,32 +25,41 @@ const COMPLETE_READ_FACTOR = 10;
 /** A row that changed less than this before a complete read may be missing there because that response is late. */
 const LATE_MS = HOUR_MS;
 
+interface FollowupRun extends Walks {
+  readonly read: ReadRequest;
+}
+
 /** Reads the changes since the watermark; returns the next one. */
 async function* readChanges(run: FollowupRun, watermark: number): Steps<number> {
   const filters = { updated_after: updatedAfter(watermark, run.read.settings.followupsOverlapMs) };
-  const { first } = yield* readWalk(run, WHOLE_TIME, { filters });
+  const { first } = yield* walk(run, WHOLE_TIME, { filters });
   return (first && nextWatermark(watermark, first)) ?? watermark;
 }
 
 /** Failed slices of earlier runs, as the ledger has them. */
-async function readFailed({ read }: FollowupRun): Promise<readonly TimeSlice[]> {
+async function readOpen({ read }: FollowupRun): Promise<readonly TimeSlice[]> {
   const { slices } = await read.warehouse.readLedger();
   return slices.filter(({ status }) => status === 'failed');
 }
 
-/** Reads failed slices again, whole. What still fails is a smaller slice, because all other records of them are stored. */
-async function* retryFailed(run: FollowupRun, known: readonly TimeSlice[]): Steps {
-  const slices = [...known, ...run.failed.map(({ range }) => toLedger(range))];
+/**
+ * Reads these ranges whole. The failed slices in them are open no more: what still fails is a smaller slice, because all other
+ * records are stored.
+ */
+async function* readWhole(run: FollowupRun, ranges: readonly TimeSlice[], open: readonly TimeSlice[]) {
   run.failed = [];
-  for (const slice of unionOf(slices)) yield* readWalk(run, ofLedger(slice));
-  yield* closeFailed(run, slices);
+  let last;
+  for (const range of ranges) last = yield* walk(run, range);
+  const isOpen = (slice: TimeSlice) => run.failed.some((one) => isSameRange(toLedger(one.range), slice));
+  const slices = open.filter((slice) => !isOpen(slice));
+  if (slices.length > 0) yield writes({ kind: 'repaired', slices });
+  return last;
 }
 
-/** Those of these slices that do not fail any more are not open any more. */
-function* closeFailed({ failed }: FollowupRun, slices: readonly TimeSlice[]): Generator<Step> {
-  const isOpen = (slice: TimeSlice) => failed.some((one) => isSameRange(toLedger(one.range), slice));
-  const repaired = slices.filter((slice) => !isOpen(slice));
-  if (repaired.length > 0) yield writes({ kind: 'repaired', slices: repaired });
+/** Those of earlier runs, and those that have failed since. */
+async function* retryFailed(run: FollowupRun, known: readonly TimeSlice[]): Steps {
+  const open = [...known, ...run.failed.map(({ range }) => toLedger(range))];
+  yield* readWhole(run, unionOf(open).map(ofLedger), open);
 }
 
 /** Changes were stored up to the watermark, but those in failed slices, so the run fails while one is open. */
@@ -70,8 +79,8 @@ function toOutcome({ read, failed, notes }: FollowupRun, state: StateChange): Re
 async function* readPlanned(run: FollowupRun): Steps<ReadOutcome> {
   const { range = WHOLE_TIME, kind, state } = run.read;
   const within = ({ fromMs, toMs }: TimeSlice): boolean => fromMs >= range.fromMs && toMs <= range.toMs;
-  const known = (await readFailed(run)).filter((slice) => within(ofLedger(slice)));
-  const { isOneResponse, ...end } = yield* readBackfill(run);
+  const known = (await readOpen(run)).filter((slice) => within(ofLedger(slice)));
+  const { isOneResponse, ...end } = yield* readBackfill(run, run.read);
   let { watermark } = end;
   const { failed } = run;
   run.failed = [];
@@ -90,14 +99,9 @@ async function* readEverything(run: FollowupRun, watermark: number | null): Step
   const { read, list } = run;
   yield writes({ kind: 'complete_read' });
   yield { kind: 'commit' };
-  const known = await readFailed(run);
   const begunMs = read.service.clock.monotonicMs();
-  run.failed = [];
-  const { first, newestMs } = yield* readWalk(run, WHOLE_TIME);
-  yield* closeFailed(run, known);
-  const outcome = toOutcome(run, {
-    watermark: first === undefined ? watermark : nextWatermark(watermark, first),
-  });
+  const { first, newestMs = -Infinity } = (yield* readWhole(run, [WHOLE_TIME], await readOpen(run))) ?? {};
+  const outcome = toOutcome(run, { watermark: first ? nextWatermark(watermark, first) : watermark });
   if (first === undefined || outcome.failure !== null) return outcome;
   const changedUpToMs = Math.max(newestMs, first.timeMs - LATE_MS);
   const totals = [first.total, await list.askTotal({})].filter((total) => total !== undefined);
@@ -144,17 +148,19 @@ async function* readDrift(run: FollowupRun, changed: number): Steps<ReadOutcome>
 }
 
 export async function* readFollowups(read: ReadRequest): Steps<ReadOutcome> {
-  const { kind, service, state } = read;
+  const { kind, service, state, filters } = read;
   const stop = new AbortController();
-  const list = createFollowupList(read, {
-    ...service,
-    signal: AbortSignal.any([service.signal, stop.signal]),
-  });
+  const signal = AbortSignal.any([service.signal, stop.signal]);
+  const list = createFollowupList(read.stream, { ...service, signal });
   const run: FollowupRun = { read, list, failed: [], notes: [], keyless: new Set() };
   try {
     const { watermark } = state;
+    if (filters !== undefined) {
+      yield* walk(run, WHOLE_TIME, { filters });
+      return toOutcome(run, {});
+    }
     if (kind === 'backfill' || (kind === 'sync' && watermark === null)) return yield* readPlanned(run);
-    const known = await readFailed(run);
+    const known = await readOpen(run);
     const changed = watermark === null ? null : yield* readChanges(run, watermark);
     if (kind === 'reconcile' || changed === null) return yield* readEverything(run, changed);
     yield* retryFailed(run, known);

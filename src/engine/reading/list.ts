@@ -2,11 +2,11 @@
 import { type ErrorCode, ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
 import type { Received } from '../../shared/received.ts';
 import type { ListPage, ListRequest } from '../api/requests.ts';
+import { isRequestSpecific } from '../api/response-errors.ts';
+import { isNotOffered, listOf, type OptionalListName } from '../streams/optional-methods.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
-import type { Service } from './read-request.ts';
+import type { Params, Service } from './read-request.ts';
 import { recordName, timeOf } from './record-fields.ts';
-
-export type Params = Readonly<Record<string, unknown>>;
 
 interface ListAsked extends Pick<ListRequest, 'method' | 'listKey' | 'retries'> {
   /** The field that identifies a record. */
@@ -56,7 +56,7 @@ export async function fetchPage(service: Service, asked: ListAsked, page = 1): P
   const { api, meter, signal } = service;
   const { method, listKey, keyField, params, optional, pageSize, peekFields = [], retries } = asked;
   try {
-    return await api.page({
+    return await api().page({
       ...{ method, listKey, meter, signal, retries },
       fields: [keyField, 'created', ...peekFields],
       params: {
@@ -85,6 +85,10 @@ const REFUSED: ReadonlySet<ErrorCode> = new Set([
 export const isRefused = (error: unknown): error is SafetySyncError =>
   error instanceof SafetySyncError && REFUSED.has(error.code);
 
+/** The failure may concern this request only, so that others are worth a try. */
+export const isOfOneRequest = (error: SafetySyncError): boolean =>
+  error.code === 'read_incomplete' || isRequestSpecific(error) || isRefused(error);
+
 /** A page beyond the last one is refused. */
 export const isBeyondLast = (error: unknown): boolean =>
   isRefused(error) && error.code !== 'parameter_unexpected';
@@ -103,15 +107,16 @@ export async function* readList(
   let firstTotal: number | undefined;
   let total: number | undefined;
   let hasShrunk = false;
-  let [lastPage, pagesWithNews] = [1, 0];
-  /** Requested while the page before it is taken. */
-  let ahead = fetchPage(service, asked);
-  for (let number = 1, isLast = false; !isLast; number += 1) {
+  let lastPage = 1;
+  /** Those that brought new records. */
+  let pages = 0;
+  let ahead: Promise<ListPage> | undefined;
+  for (let isLast = false; !isLast;) {
     let page: ListPage;
     try {
-      page = await ahead;
+      page = await (ahead ?? fetchPage(service, asked, pages + 1));
     } catch (error) {
-      if (number === 1 || !isBeyondLast(error)) throw error;
+      if (pages === 0 || !isBeyondLast(error)) throw error;
       break;
     }
     const known = names.size;
@@ -121,23 +126,23 @@ export async function* readList(
       if (name !== listKey && !KNOWN_MEMBERS.has(name)) unknown.add(name);
     isLast = names.size === known;
     if (!isLast) {
-      pagesWithNews += 1;
+      pages += 1;
       hasShrunk ||= (paging?.total ?? Infinity) < (total ?? 0);
       total = paging?.total ?? total;
       firstTotal ??= total;
       lastPage = Math.max(lastPage, paging?.lastPage ?? 1);
       // Paging without a usable number is a sign of further pages.
       const isReached =
-        number >= lastPage && (total === undefined ? paging === undefined : names.size >= total);
+        pages >= lastPage && (total === undefined ? paging === undefined : names.size >= total);
       const mayBeFull = pageSize !== undefined && (total === undefined || records.length >= pageSize);
       isLast = isReached && !mayBeFull;
     }
-    if (!isLast) ahead = ignoreRejection(fetchPage(service, asked, number + 1));
+    // The next page is requested while this one is stored, but after the first one, which may be enough.
+    if (!isLast && pages > 1) ahead = ignoreRejection(fetchPage(service, asked, pages + 1));
     yield page;
   }
   // Without a total every page that was announced must have brought new records.
-  const isReached =
-    firstTotal === undefined ? lastPage === 1 || pagesWithNews >= lastPage : names.size >= firstTotal;
+  const isReached = firstTotal === undefined ? lastPage === 1 || pages >= lastPage : names.size >= firstTotal;
   const doubt = `nothing was marked deleted, because the response has members that are not known: ${[...unknown].join(', ')}`;
   return { names, total, isComplete: isReached && !hasShrunk, doubt: unknown.size === 0 ? null : doubt };
 }
@@ -175,4 +180,32 @@ export async function* readSettledList(
     if (pass === MOST_PASSES) throw incomplete(asked, read);
     before = read.names;
   }
+}
+
+/** A list that comes whole. Its failure is thrown only where every further request would fail, too. */
+export async function readWholeList(service: Service, asked: ListAsked) {
+  const pages: (readonly Received[])[] = [];
+  const recordsOf = () => (pages.length === 1 ? (pages[0] ?? []) : pages.flat());
+  try {
+    const list = readSettledList(service, asked);
+    let next = await list.next();
+    for (; next.done !== true; next = await list.next()) pages.push(next.value.records);
+    const { doubt, names } = next.value;
+    return { records: recordsOf(), count: names.size, doubt, failure: null };
+  } catch (error) {
+    if (!(error instanceof SafetySyncError)) throw error;
+    const { code, recovery } = error;
+    const isOfAll = ['fail_run', 'fix_usage'].includes(recovery) || code === 'interrupted';
+    if (isOfAll && !isNotOffered(code)) throw error;
+    return { records: recordsOf(), count: 0, doubt: null, failure: error };
+  }
+}
+
+/** A list that the service may lack, which is no failure. `result`: to be remembered with the records. */
+export async function readOptionalList(service: Service, method: OptionalListName, params: Params = {}) {
+  const { listKey, pageSize } = listOf(method);
+  const list = await readWholeList(service, { method, listKey, pageSize, params, keyField: 'id' });
+  const { code = null } = list.failure ?? {};
+  const failure = isNotOffered(code) ? null : list.failure;
+  return { ...list, records: code === null ? list.records : [], failure, result: { method, code } };
 }

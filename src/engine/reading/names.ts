@@ -1,7 +1,6 @@
 /** Reads the lists that name ids: those that are due, as far as the service has them. */
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { Received } from '../../shared/received.ts';
-import { isRequestSpecific } from '../api/response-errors.ts';
 import { toNameRecords } from '../streams/names.ts';
 import {
   isListDue,
@@ -14,10 +13,9 @@ import {
   type OptionalMethod,
 } from '../streams/optional-methods.ts';
 import type { NamesState } from '../streams/state.ts';
-import { isWireRecord, recordKey } from '../streams/wire.ts';
-import { isRefused } from './list.ts';
-import { type OptionalRead, readOptionalList } from './optional-list.ts';
-import type { KnownRecord, ReadRequest } from './read-request.ts';
+import { isWireRecord } from '../streams/wire.ts';
+import { isOfOneRequest, readOptionalList } from './list.ts';
+import type { ReadRequest } from './read-request.ts';
 import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
@@ -57,11 +55,6 @@ function listIdsOf(types: readonly Received[]): string[] {
   return [...new Set(ids.filter((id) => id !== null && id !== undefined && id !== '').map(String))];
 }
 
-/** The end of a request, and the records of this stream. */
-interface Found extends Omit<OptionalRead, 'records'> {
-  readonly names: readonly Received[];
-}
-
 /** Old values name items that can be chosen no more. */
 const itemParams = (id: unknown) => ({
   data_list_id: Number.isSafeInteger(Number(id)) ? Number(id) : id,
@@ -70,11 +63,12 @@ const itemParams = (id: unknown) => ({
 });
 
 export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
-  const { service, warehouse } = read;
+  const { service, warehouse, onlyRecord } = read;
   const states = await warehouse.readOptionalMethods();
   const state = await warehouse.readNamesState();
   // Those whose time has come, and those that may name an id which was first met since they were read.
   const due = NAMING_LISTS.filter((method) => {
+    if (onlyRecord !== undefined) return kindsOf(method).includes(kindOfKey(onlyRecord.key));
     const known = new Set(states.get(method)?.unnamed);
     const mayName = unnamedOf(method, state).some((key) => !known.has(key));
     return read.kind !== 'sync' || read.force === true || isListDue(states.get(method), mayName);
@@ -87,30 +81,27 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   const types = states.get('equipmenttypes.list');
   /** null: the types, whose metafields name them, are not known. */
   let dataLists = types === undefined || isNotOffered(types.code) ? null : state.dataLists;
+  if (onlyRecord?.stored != null) dataLists = [String(onlyRecord.stored['parent_id'])];
 
-  /** The items of all data lists, each with its list; the first read that fails is the end. */
-  async function readItems(): Promise<Found> {
-    const method = 'datalistitems.list';
+  async function readList(method: OptionalListName) {
+    if (method !== 'datalistitems.list') {
+      const list = await readOptionalList(service, method);
+      if (method === 'equipmenttypes.list' && list.result.code === null) dataLists = listIdsOf(list.records);
+      return { ...list, names: toNameRecords(method, list.records) };
+    }
+    // The items of all data lists, each with its list; the first read that fails is the end.
     const lists = dataLists === null ? await readOptionalList(service, 'datalists.list') : null;
     if (lists !== null) results.push(lists.result);
     const names: Received[] = [];
-    let end = lists;
-    let doubt = lists?.doubt ?? null;
+    let end: Omit<NonNullable<typeof lists>, 'records' | 'count'> | null = lists;
     for (const id of dataLists ?? (lists?.records ?? []).map((one) => recordName(one, 'id'))) {
-      end = await readOptionalList(service, method, itemParams(id));
-      doubt ??= end.doubt;
-      if (end.records === null) break;
-      names.push(...toNameRecords(method, end.records, id));
+      const { records: items, ...read } = await readOptionalList(service, method, itemParams(id));
+      end = { ...read, doubt: end?.doubt ?? read.doubt };
+      if (end.result.code !== null) break;
+      names.push(...toNameRecords(method, items, id));
     }
-    const { result = { method, code: null }, failure: reason = null } = end ?? {};
+    const { result = { code: null }, failure: reason = null, doubt = null } = end ?? {};
     return { result: { ...result, method }, failure: reason, doubt, names };
-  }
-
-  async function readList(method: OptionalListName): Promise<Found> {
-    if (method === 'datalistitems.list') return await readItems();
-    const { records: found, ...end } = await readOptionalList(service, method);
-    if (method === 'equipmenttypes.list' && found !== null) dataLists = listIdsOf(found);
-    return { ...end, names: toNameRecords(method, found ?? []) };
   }
 
   for (const method of due) {
@@ -121,7 +112,7 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
     else if (result.code === null) complete.push(...kindsOf(method));
     failure ??= reason;
     // A service that does not respond would fail for each further list after all retries again.
-    if (reason !== null && !isRequestSpecific(reason) && !isRefused(reason)) break;
+    if (reason !== null && !isOfOneRequest(reason)) break;
   }
   yield writes({ kind: 'methods', results });
   const codeOf = (method: string) =>
@@ -134,16 +125,4 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   const isHalf = (kind: string) =>
     2 * vanished.filter((one) => one === kind).length <= (state.live.get(kind) ?? 0);
   return { kind: 'read', covered: only(complete.filter(isHalf)), note, failure };
-}
-
-/** One name, from the list of its kind; null: the list lacks it, or is not offered. */
-export async function findName({ service }: Pick<ReadRequest, 'service'>, { key, stored }: KnownRecord) {
-  const method = NAMING_LISTS.find((one) => kindsOf(one).includes(kindOfKey(key)));
-  if (method === undefined) return null;
-  const dataList = stored?.['parent_id'];
-  const params = method === 'datalistitems.list' ? itemParams(dataList) : {};
-  const { records: found, failure } = await readOptionalList(service, method, params);
-  if (failure !== null) throw failure;
-  const record = toNameRecords(method, found ?? [], dataList).find((one) => recordKey(one, '_key') === key);
-  return record === undefined ? null : { record, about: {} };
 }

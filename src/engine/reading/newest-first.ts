@@ -10,14 +10,8 @@ import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 const COMPLETE_READ_MS = 7 * DAY_MS;
 
 /** Reads until a page whose records all have rows; everything where it is due, or is one response. */
-export async function* readNewestFirst({
-  stream,
-  service,
-  warehouse,
-  state,
-  kind,
-  force = false,
-}: ReadRequest): Steps<ReadOutcome> {
+export async function* readNewestFirst(read: ReadRequest): Steps<ReadOutcome> {
+  const { stream, service, warehouse, state, kind, filters, force = false } = read;
   const { method } = stream;
   const notOffered = { kind: 'skipped', reason: `the service does not offer ${method}` } as const;
   const isOrdinary = kind === 'sync' && !force;
@@ -25,7 +19,7 @@ export async function* readNewestFirst({
     return { ...notOffered, isIdle: true };
   const mayStop = isOrdinary && (state.completeRead.agoMs ?? Infinity) < COMPLETE_READ_MS;
   const remember = (code: string | null) => writes({ kind: 'methods', results: [{ method, code }] });
-  const list = readSettledList(service, askedOf(stream));
+  const list = readSettledList(service, askedOf(stream, filters));
   try {
     let next = await list.next();
     for (; next.done !== true; next = await list.next()) {
@@ -47,7 +41,7 @@ export async function* readNewestFirst({
     if (!(error instanceof SafetySyncError)) throw error;
     // What was read is right, and stays.
     if (error.code === 'read_incomplete') return { kind: 'read', covered: null, failure: error };
-    if (!isNotOffered(error.code)) throw error;
+    if (filters !== undefined || !isNotOffered(error.code)) throw error;
     yield remember(error.code);
     return notOffered;
   }

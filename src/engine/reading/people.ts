@@ -14,7 +14,7 @@ import {
 } from '../streams/optional-methods.ts';
 import { isWireRecord, recordKey } from '../streams/wire.ts';
 import { NONE_OFFERED, nothingDue } from './names.ts';
-import { readOptionalList } from './optional-list.ts';
+import { readOptionalList } from './list.ts';
 import type { ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
@@ -40,17 +40,16 @@ interface Answer {
   readonly form: UserForm | null;
 }
 
-/** undefined: the service refuses both forms. */
-export async function askForPerson(
-  { stream, service }: Pick<ReadRequest, 'stream' | 'service'>,
+/** `worked`: the form that the service has understood. Error: it refuses both forms, and none ever worked. */
+async function askForPerson(
+  { stream, service: { api, meter, signal } }: ReadRequest,
   id: string,
   worked: UserForm | null,
-): Promise<Answer | undefined> {
-  const { api, meter, signal } = service;
+): Promise<Answer> {
   for (const form of worked === 'user' ? FORMS.toReversed() : FORMS) {
     try {
       const params = { [form]: toParameter(form, id) };
-      const sent = await api.fetchObject({
+      const sent = await api().fetchObject({
         ...{ method: 'users.info', objectKey: 'user', params, retries: 0, meter, signal },
       });
       if (!isWireRecord(sent) || stream.personal?.nameOf(sent) === undefined) return { person: null, form };
@@ -60,40 +59,40 @@ export async function askForPerson(
       if (!(error instanceof SafetySyncError)) throw error;
       if (error.code === 'content_not_found') return { person: null, form };
       // Also said of an id that it does not know.
-      if (error.code === 'server_error') return { person: null, form: null };
+      if (error.code === 'server_error') return { person: null, form: worked };
       if (!REFUSES_THE_FORM.has(error.code)) throw error;
     }
   }
-  return undefined;
+  if (worked !== null) return { person: null, form: worked };
+  throw new SafetySyncError('parameter_unexpected', 'users.info takes neither id nor user');
 }
 
 /** People whom no row has, one after the other. Returns how many are left for later runs; null: it is not offered. */
 async function* readSinglePeople(read: ReadRequest, info: MethodState | undefined): Steps<number | null> {
-  const { warehouse, kind, isScheduled } = read;
-  const unknown = await warehouse.readUnknownPeople({ isAll: kind === 'backfill' });
-  const most = kind === 'backfill' ? Infinity : MOST_ASKED[isScheduled ? 'scheduled' : 'manual'];
+  const { warehouse, kind, isScheduled, onlyRecord } = read;
+  const isAll = kind === 'backfill';
+  const unknown = onlyRecord ? [onlyRecord.key] : await warehouse.readUnknownPeople({ isAll });
+  const most = isAll ? Infinity : MOST_ASKED[isScheduled ? 'scheduled' : 'manual'];
   let form = info?.form ?? null;
   const remember = (code: string | null) =>
-    ({ kind: 'methods', results: [{ method: 'users.info', code, form }] }) as const;
-  for (const id of unknown.slice(0, most)) {
-    try {
+    writes({ kind: 'methods', results: [{ method: 'users.info', code, form }] });
+  try {
+    for (const id of unknown.slice(0, most)) {
       const answer = await askForPerson(read, id, form);
-      if (answer === undefined && form === null)
-        throw new SafetySyncError('parameter_unexpected', 'users.info takes neither id nor user');
-      form = answer?.form ?? form;
-      const found = answer?.person == null ? [] : [answer.person];
+      ({ form } = answer);
+      const found = answer.person === null ? [] : [answer.person];
       const asked = { kind: 'people_asked', ids: [id], named: found.map(() => id) } as const;
       yield { ...records(found), writes: [asked] };
-    } catch (error) {
-      const isMissing = error instanceof SafetySyncError && isNotOffered(error.code);
-      if (isMissing) yield writes(remember(error.code));
-      // Those who were named stay.
-      yield { kind: 'commit' };
-      if (isMissing) return null;
-      throw error;
     }
+  } catch (error) {
+    const isMissing = error instanceof SafetySyncError && isNotOffered(error.code);
+    if (isMissing) yield remember(error.code);
+    // Those who were named stay.
+    yield { kind: 'commit' };
+    if (isMissing) return null;
+    throw error;
   }
-  if (unknown.length > 0) yield writes(remember(null));
+  if (unknown.length > 0) yield remember(null);
   return Math.max(0, unknown.length - most);
 }
 
@@ -104,13 +103,14 @@ export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
   const notes: string[] = [];
   let code = methods.get('users.list')?.code ?? null;
   if (kind !== 'sync' || force === true || isListDue(methods.get('users.list'), hasNew)) {
-    const { result, records: people, doubt, failure } = await readOptionalList(service, 'users.list');
-    const isShort = people !== null && !state.isMoved && (people.length === 0 || people.length * 2 < listed);
+    const { result, count, doubt, failure, ...list } = await readOptionalList(service, 'users.list');
+    const isRead = result.code === null;
+    const isShort = isRead && !state.isMoved && (count === 0 || count * 2 < listed);
     if (isShort && listed > 0)
-      notes.push(`users.list has ${people.length} people, of ${listed} before: nobody is marked deleted`);
+      notes.push(`users.list has ${count} people, of ${listed} before: nobody is marked deleted`);
     if (doubt !== null) notes.push(doubt);
-    const isWhole = people !== null && !isShort && doubt === null;
-    yield records(people ?? []);
+    const isWhole = isRead && !isShort && doubt === null;
+    yield records(list.records);
     yield writes({ kind: 'methods', results: [result] });
     if (isWhole) yield writes({ kind: 'people_listed' });
     yield { kind: 'commit', covered: isWhole ? { partitions: null } : null };

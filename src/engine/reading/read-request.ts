@@ -15,6 +15,9 @@ import type {
 } from '../streams/state.ts';
 import type { Coverage, StreamDefinition, WireRecord } from '../streams/stream.ts';
 
+/** Of a request. */
+export type Params = Readonly<Record<string, unknown>>;
+
 export interface SyncSettings {
   readonly accountId: string;
   readonly equipmentTypes: readonly string[];
@@ -27,7 +30,8 @@ export interface SyncSettings {
 
 /** The service for one run. */
 export interface Service {
-  readonly api: ApiClient;
+  /** Created at the first request, because a stream without requests needs no service. */
+  readonly api: () => ApiClient;
   readonly meter: RequestMeter;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -76,6 +80,8 @@ export interface ReadOptions {
 
 export interface ReadRequest extends ReadOptions {
   readonly stream: StreamDefinition;
+  /** Only what these parameters select, because only one record is looked for. */
+  readonly filters?: Params;
   /** It waits longer before it reads everything again. */
   readonly isScheduled: boolean;
   readonly state: StreamState;

@@ -1,19 +1,18 @@
 /** Lists that are one response per partition: the account, or an equipment type (specification: resources.list, equipments.list). */
 import { isRequestSpecific } from '../api/response-errors.ts';
 import { ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
-import type { ReadContext } from '../streams/stream.ts';
 import { isLeftAlone, isNotOffered } from '../streams/optional-methods.ts';
-import { askedOf, isBeyondLast, isRefused, type Params, readSettledList } from './list.ts';
-import { readOptionalList } from './optional-list.ts';
+import { askedOf, isBeyondLast, isOfOneRequest, readOptionalList, readWholeList } from './list.ts';
 import type { ReadRequest } from './read-request.ts';
 import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
-export const NO_TYPES =
+const NO_TYPES =
   'the service does not list its equipment types, and none is configured (SAFETY_EQUIPMENT_TYPES, or equipment_types of the entry in the accounts file)';
 
-interface TypesToRead {
-  readonly types: readonly string[];
+interface PartitionsToRead {
+  /** null: the account is the only partition. */
+  readonly types: readonly string[] | null;
   /** Those of them that the list lacks: the service may refuse them, which then means that they have no equipment. */
   readonly unlisted?: readonly string[];
   readonly note?: string;
@@ -23,7 +22,7 @@ interface TypesToRead {
  * The configured types, else those that the service lists and those that have rows. null: none are configured, and the service
  * does not list them. Error: the list's, when no type is stored.
  */
-async function* findTypes(read: ReadRequest): Steps<TypesToRead | null> {
+async function* findTypes(read: ReadRequest): Steps<PartitionsToRead | null> {
   const { settings, service, state, warehouse } = read;
   if (settings.equipmentTypes.length > 0) return { types: [...new Set(settings.equipmentTypes)] };
   const method = 'equipmenttypes.list';
@@ -34,7 +33,7 @@ async function* findTypes(read: ReadRequest): Steps<TypesToRead | null> {
     return null;
   }
   const { named, withRows } = await warehouse.readTypes();
-  const listed = new Set((found ?? []).map((one) => recordName(one, 'id')));
+  const listed = new Set(found.map((one) => recordName(one, 'id')));
   // The stored types of an account that was moved are those of its old address.
   const isShort = !state.isMoved && 2 * named.filter((id) => listed.has(id)).length < named.length;
   const isLost = listed.size === 0 || isShort;
@@ -49,63 +48,38 @@ async function* findTypes(read: ReadRequest): Steps<TypesToRead | null> {
   return { types, note: `the service ${why}, so the ${types.length} types stored last were read` };
 }
 
-/** The request for one partition of a snapshot, or for one record. */
-export interface PartitionRequest {
-  readonly params: Params;
-  readonly about: ReadContext;
-}
-
-/** One request for each equipment type; `types` null: one request, for the account. */
-export function toPartitionRequests(types: readonly string[] | null): readonly PartitionRequest[] {
-  if (types === null) return [{ params: {}, about: {} }];
-  return types.map((type) => ({
-    params: { equipmentType_id: type, service_type: 'all', include_null_metavalues: true },
-    about: { equipmentTypeId: type },
-  }));
-}
-
-interface PartitionsRead {
-  readonly failures: readonly SafetySyncError[];
-  readonly doubts: ReadonlySet<string>;
-}
-
 /**
  * Sends the requests. The failure of one concerns that partition alone, and the others are read. The exception is a service
  * that cannot be reached or throttles every request: it would fail for each further partition after all retries again.
  */
 async function* readPartitions(
   { stream, service }: ReadRequest,
-  { types, unlisted = [] }: { types: readonly string[] | null; unlisted?: readonly string[] },
-): Steps<PartitionsRead> {
+  { types, unlisted = [] }: PartitionsToRead,
+): Steps<{ failures: readonly SafetySyncError[]; doubts: ReadonlySet<string> }> {
   const failures: SafetySyncError[] = [];
   const doubts = new Set<string>();
-  const requests = toPartitionRequests(types);
-  const begin = (at: number) => {
-    const { params = {} } = requests[at] ?? {};
+  const all = types ?? [null];
+  const aboutOf = (type: string | null) => (type === null ? {} : { equipmentTypeId: type });
+  const ask = (type: string | null) => {
+    const params =
+      type === null ? {} : { equipmentType_id: type, service_type: 'all', include_null_metavalues: true };
     // After a failure two attempts show whether the service fails for all partitions.
     const retries = failures.some(isRequestSpecific) ? 1 : undefined;
-    const list = readSettledList(service, { ...askedOf(stream, params), retries });
-    return { list, first: ignoreRejection(list.next()) };
+    return ignoreRejection(readWholeList(service, { ...askedOf(stream, params), retries }));
   };
-  /** The next partition is requested while this one is stored. */
-  let ahead: ReturnType<typeof begin> | undefined;
-  for (const [at, { about }] of requests.entries()) {
-    const { list, first } = ahead ?? begin(at);
-    ahead = undefined;
-    try {
-      let next = await first;
-      if (at + 1 < requests.length) ahead = begin(at + 1);
-      for (; next.done !== true; next = await list.next()) yield records(next.value.records, about);
-      if (next.value.doubt !== null) doubts.add(next.value.doubt);
-    } catch (error) {
-      if (!(error instanceof SafetySyncError)) throw error;
-      const { code, recovery } = error;
-      if (unlisted.includes(about.equipmentTypeId ?? '') && isBeyondLast(error)) continue;
-      const isOfThisRequest = code === 'read_incomplete' || isRequestSpecific(error) || isRefused(error);
-      if (!isOfThisRequest && recovery !== 'retry') throw error;
-      failures.push(error);
-      if (!isOfThisRequest) break;
-    }
+  let ahead: ReturnType<typeof ask> | undefined;
+  for (const [at, type] of all.entries()) {
+    const list = await (ahead ?? ask(type));
+    const { failure, doubt } = list;
+    if (doubt !== null) doubts.add(doubt);
+    const isEmpty = failure !== null && unlisted.includes(type ?? '') && isBeyondLast(failure);
+    if (failure !== null && !isEmpty) failures.push(failure);
+    const isOver = failure !== null && !isOfOneRequest(failure);
+    // The next partition is requested while this one is stored.
+    const next = all[at + 1];
+    if (next !== undefined && !isOver) ahead = ask(next);
+    yield records(list.records, aboutOf(type));
+    if (isOver) break;
   }
   return { failures, doubts };
 }
@@ -115,7 +89,13 @@ export async function* readSnapshot(
   read: ReadRequest,
   per: 'account' | 'equipment_type',
 ): Steps<ReadOutcome> {
-  const found = per === 'account' ? { types: null, note: undefined } : yield* findTypes(read);
+  const { onlyRecord } = read;
+  // The reader ends where the record is found.
+  const likely = onlyRecord?.requestedType ?? null;
+  if (likely !== null) yield* readPartitions(read, { types: [likely] });
+  const found: PartitionsToRead | null = per === 'account' ? { types: null } : yield* findTypes(read);
+  if (found === null && onlyRecord !== undefined)
+    throw new SafetySyncError('configuration_invalid', NO_TYPES);
   if (found === null) return { kind: 'skipped', reason: NO_TYPES };
   const { types, note } = found;
   const covered = { partitions: types };

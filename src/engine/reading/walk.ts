@@ -11,54 +11,58 @@ import type { Received } from '../../shared/received.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import type { TimeSlice } from '../streams/state.ts';
-import { afterSecondOf, describeRange, secondOf, toFilters } from './creation-time.ts';
+import { recordKey } from '../streams/wire.ts';
+import { afterSecondOf, describeRange, secondOf, toFilters, toLedger } from './creation-time.ts';
 import type { FollowupList, Newest } from './followup-list.ts';
-import type { Params } from './list.ts';
+import type { Params } from './read-request.ts';
 import { recordName, timeOf } from './record-fields.ts';
+import { records, type RecordsStep, type Steps, writes } from './step.ts';
 import { type FirstResponse, readFirstResponse } from './watermark.ts';
 
-export interface WalkRecords {
-  readonly kind: 'records';
-  /** Those that this walk has not yielded before. */
-  readonly records: readonly Received[];
+/** What the walks of one run have in common. */
+export interface Walks {
+  readonly list: FollowupList;
+  /** Ranges that the service does not return, or where it contradicts itself. A walk goes on below them. */
+  failed: readonly { readonly range: TimeSlice; readonly error: SafetySyncError }[];
+  readonly notes: string[];
+  /** Texts of the records without a usable key: another walk of the run would have each of them rejected again. */
+  readonly keyless: Set<string>;
+}
+
+/** How far a walk came. */
+interface Reached {
   /** Everything created from here on was yielded, but what failed. A whole second. */
   readonly readToMs: number;
   /** Different records created from there on. */
-  readonly count: number;
+  readonly records: number;
   /** By the first response. */
   readonly total: number | undefined;
 }
 
-/** The service does not return this range, or contradicts itself there. The walk goes on below it. */
-export interface FailedRange {
-  readonly kind: 'failed';
-  readonly range: TimeSlice;
-  readonly error: SafetySyncError;
-}
-
-type WalkStep = WalkRecords | FailedRange;
-
-export interface WalkStart {
+interface WalkStart {
   readonly filters?: Params;
   /** The newest records of the range, which were requested already. */
   readonly newest?: Newest | undefined;
   /** An earlier walk read the range from here on, and this number of records. */
   readonly readToMs?: number;
   readonly records?: number;
+  /** What is stored together with the records of a response. */
+  readonly note?: (reached: Reached) => Partial<RecordsStep>;
 }
 
 interface WalkEnd {
   /** undefined: no request succeeded. */
   readonly first: FirstResponse | undefined;
-  readonly note: string | null;
+  /** The latest `updated_on` of all records. */
+  readonly newestMs: number;
 }
 
 const createdOf = (record: Received): number | undefined => timeOf(record, 'created_on');
 
 /** Sorted by creation time and filtered by it. Bounds that are inclusive or compared by seconds show a little more. */
-export function isNewestFirst(records: readonly Received[], { fromMs, toMs }: TimeSlice): boolean {
+export function isNewestFirst(list: readonly Received[], { fromMs, toMs }: TimeSlice): boolean {
   let lastMs = afterSecondOf(toMs) - 1;
-  return records.every((record) => {
+  return list.every((record) => {
     const createdMs = createdOf(record);
     if (createdMs === undefined || createdMs > lastMs || createdMs < secondOf(fromMs - 1)) return false;
     lastMs = createdMs;
@@ -66,36 +70,47 @@ export function isNewestFirst(records: readonly Received[], { fromMs, toMs }: Ti
   });
 }
 
-export async function* walk(
-  list: FollowupList,
-  range: TimeSlice,
-  start: WalkStart = {},
-): AsyncGenerator<WalkStep, WalkEnd, undefined> {
-  const { filters = {}, readToMs = range.toMs, records: recordsBefore = 0 } = start;
+export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {}): Steps<WalkEnd> {
+  const { list } = run;
+  const { filters = {}, readToMs = range.toMs, records: recordsBefore = 0, note } = start;
   /** Creation times by name. */
   const seen = new Map<string, number>();
   let first: FirstResponse | undefined;
+  let newestMs = -Infinity;
   let failures = 0;
   let doneToMs = readToMs;
 
   const paramsOf = (part: TimeSlice): Params => ({ ...filters, ...toFilters(part) });
   const nameOf = (record: Received): string => recordName(record, list.keyField);
 
-  function take(page: readonly Received[], toMs: number): WalkStep {
+  /** Those records of a page that this walk has not yielded before. */
+  function take(page: readonly Received[], toMs: number): RecordsStep {
     const news = page.filter((record) => !seen.has(nameOf(record)));
-    for (const record of news) seen.set(nameOf(record), createdOf(record) ?? toMs);
+    for (const record of news) {
+      seen.set(nameOf(record), createdOf(record) ?? toMs);
+      newestMs = Math.max(newestMs, timeOf(record, 'updated_on') ?? -Infinity);
+    }
     doneToMs = toMs;
     const count = recordsBefore + [...seen.values()].filter((ms) => ms >= toMs).length;
-    return { kind: 'records', records: news, readToMs: toMs, count, total: first?.total };
+    const isUnknown = (record: Received): boolean => {
+      if (recordKey(record, list.keyField) !== null) return true;
+      const { size } = run.keyless;
+      return run.keyless.add(record.text).size > size;
+    };
+    return {
+      ...records(news.filter(isUnknown)),
+      ...note?.({ readToMs: toMs, records: count, total: first?.total }),
+    };
   }
 
-  function fail(part: TimeSlice, error: SafetySyncError): WalkStep {
+  function fail(part: TimeSlice, error: SafetySyncError): RecordsStep {
     failures += 1;
-    return { kind: 'failed', range: part, error };
+    run.failed = [...run.failed, { range: part, error }];
+    return writes({ kind: 'failed', slice: toLedger(part) });
   }
 
   /** For more records of one second than a response holds, and for an order that is not that of creation. */
-  async function* readByPages(part: TimeSlice): AsyncGenerator<WalkStep, void, undefined> {
+  async function* readByPages(part: TimeSlice): Steps {
     try {
       for await (const page of list.readSettled(paramsOf(part))) {
         first ??= readFirstResponse(page, list.service.clock.now());
@@ -110,10 +125,12 @@ export async function* walk(
   }
 
   /** Its order is not that of creation, or its total has more than that order shows. */
-  async function* readAllByPages(): AsyncGenerator<WalkStep, WalkEnd, undefined> {
+  async function* readAllByPages(): Steps<WalkEnd> {
     yield* readByPages(range);
-    const note = `read by page numbers, which is slower: ${list.method}, created ${describeRange(range)}, is not sorted by creation time, newest first, or lacks what it announces`;
-    return { first, note };
+    run.notes.push(
+      `read by page numbers, which is slower: ${list.method}, created ${describeRange(range)}, is not sorted by creation time, newest first, or lacks what it announces`,
+    );
+    return { first, newestMs };
   }
 
   let { newest } = start;
@@ -142,18 +159,17 @@ export async function* walk(
     }
     const { page } = response;
     first ??= readFirstResponse(page, list.service.clock.now());
-    const { records } = page;
-    const last = records.at(-1);
+    const last = page.records.at(-1);
     const total = page.paging?.total ?? (last === undefined ? 0 : Infinity);
-    if (records.length < response.limit && new Set(records.map(nameOf)).size >= total) {
-      yield take(records, range.fromMs);
+    if (page.records.length < response.limit && new Set(page.records.map(nameOf)).size >= total) {
+      yield take(page.records, range.fromMs);
       break;
     }
     limit = list.widened(response.limit);
-    if (last === undefined || !isNewestFirst(records, { ...part, toMs: afterSecondOf(before - 1) }))
+    if (last === undefined || !isNewestFirst(page.records, { ...part, toMs: afterSecondOf(before - 1) }))
       return yield* readAllByPages();
     const oldestMs = Math.floor(createdOf(last) ?? 0);
-    yield take(records, afterSecondOf(oldestMs));
+    yield take(page.records, afterSecondOf(oldestMs));
     if (oldestMs + 1 < before) {
       before = oldestMs + 1;
       border = nameOf(last);
@@ -170,5 +186,5 @@ export async function* walk(
     const total = await list.askTotal({ ...paramsOf(range), updated_before });
     if (seen.size < (total ?? 0)) return yield* readAllByPages();
   }
-  return { first, note: null };
+  return { first, newestMs };
 }

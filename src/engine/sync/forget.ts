@@ -15,7 +15,7 @@ import {
   readCleaningProgress,
   readForgottenWithKey,
 } from '../privacy/settings.ts';
-import { openSession, type RunContext } from './run.ts';
+import { type RunContext, underLock } from './run.ts';
 
 const isLookup = ({ readMode }: StreamDefinition): boolean => readMode.kind === 'people';
 
@@ -29,19 +29,10 @@ export async function cleanAccount(context: RunContext, mayLift = false) {
   const all: { stream: StreamName; rowsChanged: number | null }[] = [];
   // The stream that looks people up is last: until then runs of the others may still record ids that they have received.
   for (const stream of streams.toSorted((one, other) => Number(isLookup(one)) - Number(isLookup(other)))) {
-    const session = await openSession(context, stream.name, 'wait');
-    if (session === undefined) continue;
-    try {
-      const request = { stream, accountId, settings: context.privacy ?? NO_PRIVACY, signal, mayLift };
-      const { cleaned } = await applyPrivacy(session, request);
-      if (cleaned !== undefined) events.onCleaned?.(stream.name, cleaned);
-      all.push({ stream: stream.name, rowsChanged: cleaned ?? null });
-    } catch (error) {
-      await session.rollback();
-      throw error;
-    } finally {
-      await session.close();
-    }
+    const request = { stream, accountId, settings: context.privacy ?? NO_PRIVACY, signal, mayLift };
+    const done = await underLock(context, stream.name, 'wait', (session) => applyPrivacy(session, request));
+    if (done?.cleaned !== undefined) events.onCleaned?.(stream.name, done.cleaned);
+    all.push({ stream: stream.name, rowsChanged: done?.cleaned ?? null });
   }
   return all;
 }

@@ -2,6 +2,7 @@
 import { readLedger, writeLedger } from '../control-tables/backfill-ledger.ts';
 import { countDays } from '../history/days.ts';
 import { removeRun, updateRun } from '../control-tables/runs.ts';
+import type { Database } from '../database/connection.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import { writeStreamState } from '../control-tables/stream-state.ts';
 import { readNamesState, readTypes } from '../control-tables/met-ids.ts';
@@ -9,9 +10,10 @@ import { readOptionalMethods, writeOptionalMethods } from '../control-tables/opt
 import { createPeopleReads, writePeopleAsked, writePeopleListed } from '../control-tables/user-lookups.ts';
 import { countWritten } from '../loading/merge-sql.ts';
 import { countListed, findVanished } from '../loading/staging.ts';
-import { streamShape } from '../database/table-shape.ts';
+import { streamShape, tableShape } from '../database/table-shape.ts';
 import { differenceOf } from '../reading/followups.ts';
 import { read } from '../reading/read.ts';
+import type { WarehouseReads } from '../reading/read-request.ts';
 import type { ControlWrite, ReadOutcome, Step } from '../reading/step.ts';
 import { NAMING_LISTS } from '../streams/optional-methods.ts';
 import type { LedgerChange } from '../streams/state.ts';
@@ -20,7 +22,6 @@ import { recordKey } from '../streams/wire.ts';
 import {
   isOfSingleRecords,
   isScheduled,
-  NO_RECORD,
   readsWholeStream,
   type Run,
   type RunEnd,
@@ -39,11 +40,29 @@ const COMMIT_MS = SECOND_MS;
 /** Optional lists by the way a stream is read: it is as fresh as the oldest of those that the service offers. */
 const LISTS_OF: Readonly<Record<string, readonly string[]>> = { names: NAMING_LISTS, people: ['users.list'] };
 
+/** Queries of a reader. Without a load nothing was read before. */
+export function warehouseReads(
+  { accountId, stream }: Pick<Run, 'accountId' | 'stream'>,
+  db: Database,
+  load?: Run['load'],
+): WarehouseReads {
+  return {
+    findVanished: async (covered) => (await load?.findVanished(covered)) ?? new Set(),
+    areStored: async (list) =>
+      (await load?.areStored(list.map((one) => recordKey(one, stream.keyField)))) ?? false,
+    readLedger: () => readLedger(db, { accountId, stream: stream.name }),
+    countListed: () => countListed(db, streamShape(stream), accountId),
+    ...createPeopleReads(db, accountId),
+    readOptionalMethods: () => readOptionalMethods(db, accountId),
+    readTypes: () => readTypes(db, accountId),
+    readNamesState: () => readNamesState(db, accountId),
+  };
+}
+
 /** The source of the steps: a reader of the service, or stored records. */
 async function* stepsOf(run: Run): AsyncGenerator<Step> {
-  const { api, meter, clock, signal, settings, accountId, request, stream, state, load } = run;
+  const { settings, accountId, request, stream, state, load } = run;
   const { db } = run.session.connection;
-  const scope = { accountId, stream: stream.name };
   const { retirePartition: retired } = request;
   if (retired !== undefined) {
     const note = `rows of equipment type ${retired} are marked deleted, because it is not configured any more`;
@@ -55,31 +74,12 @@ async function* stepsOf(run: Run): AsyncGenerator<Step> {
   // The next request for changes does not show them again.
   if (request.kind === 'sync' && stream.readMode.kind === 'incremental')
     yield* readRefused(db, stream, accountId);
+  const warehouse = warehouseReads(run, db, load);
   yield* read({
     ...request,
-    stream,
+    ...{ stream, state, settings, warehouse },
     isScheduled: isScheduled(request),
-    state,
-    settings,
-    service: {
-      // Created at the first request, because a stream without requests needs no service.
-      get api() {
-        return api();
-      },
-      meter,
-      clock,
-      signal,
-    },
-    warehouse: {
-      findVanished: (covered) => load.findVanished(covered),
-      areStored: (list) => load.areStored(list.map((one) => recordKey(one, stream.keyField))),
-      readLedger: () => readLedger(db, scope),
-      countListed: () => countListed(db, streamShape(stream), accountId),
-      ...createPeopleReads(db, accountId),
-      readOptionalMethods: () => readOptionalMethods(db, accountId),
-      readTypes: () => readTypes(db, accountId),
-      readNamesState: () => readNamesState(db, accountId),
-    },
+    service: run,
   });
 }
 
@@ -148,11 +148,10 @@ export async function runSteps(run: Run): Promise<RunEnd> {
 
 /** The last commit: rows, ledger, state and the closed run in one transaction. */
 async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWrite[]): Promise<RunEnd> {
-  const { accountId, runId, request, meter, load, stream, state } = run;
+  const { accountId, request, meter, load, stream, state } = run;
   const { db } = run.session.connection;
-  const scope = { accountId, stream: stream.name };
   const { state: change = {} } = outcome;
-  const covered = outcome.kind === 'read' ? outcome.covered : null;
+  const { covered, repairUpToMs } = outcome.kind === 'read' ? outcome : { covered: null };
   const watermark = toIso(change.watermark ?? state.watermark);
   // A scheduled run without requests, or for which nothing was due, leaves no row.
   const leavesNoRow =
@@ -163,79 +162,59 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
     covered,
     isLast: true,
     beforeCommit: async (total, merged, time) => {
-      const { now } = time;
-      await writeControlTables(run, now, writes);
+      const scope = { accountId, stream: stream.name, now: time.now };
+      await writeControlTables(run, time.now, writes);
       ending = toEnding(outcome, merged.failure, [merged.note, await describeUnreadRows(run)]);
+      if (repairUpToMs !== undefined) repaired = await countRepaired(run, time, repairUpToMs);
       const hasSucceeded = ending.outcome === 'succeeded';
-      if (outcome.kind === 'read' && outcome.repairUpToMs !== undefined)
-        repaired = await countRepaired(run, time, outcome.repairUpToMs);
       const isFresh = hasSucceeded && readsWholeStream(request);
-      const partitions = isFresh ? covered?.partitions : null;
+      const parts = (isFresh && covered?.partitions) || undefined;
       await writeStreamState(db, scope, {
         change,
         difference: change.completeRead && (await differenceLeft(run, change.completeRead.totals)),
         isFresh,
-        readPartitions: partitions ? Object.fromEntries(partitions.map((one) => [one, now])) : undefined,
+        readPartitions: parts && Object.fromEntries(parts.map((one) => [one, time.now])),
         lists: LISTS_OF[stream.readMode.kind],
       });
-      if (isFresh || (hasSucceeded && request.onlyRecord !== undefined))
-        await countDays(db, { ...scope, now });
+      if (isFresh || (hasSucceeded && request.onlyRecord !== undefined)) await countDays(db, scope);
       if (leavesNoRow) {
         await removeRun(db, run);
         return;
       }
-      const noted = ending.outcome === 'skipped' ? ending.reason : null;
-      await updateRun(db, run, {
-        ...{ counts: total, meter },
-        end: {
-          ...{ watermark_after: watermark, status: ending.outcome, repaired },
-          note: ending.outcome === 'succeeded' ? ending.note : noted,
-          failure: runFailure(ending) ?? null,
-        },
-      });
+      const note = ending.outcome === 'succeeded' ? ending.note : null;
+      const end = { watermark_after: watermark, status: ending.outcome, repaired };
+      const said = ending.outcome === 'skipped' ? ending.reason : note;
+      const failure = runFailure(ending) ?? null;
+      await updateRun(db, run, { counts: total, meter, end: { ...end, note: said, failure } });
     },
   });
-  const record = { watermarkBefore: toIso(state.watermark), watermarkAfter: watermark, runId };
-  return {
-    ...ending,
-    counts,
-    repaired,
-    record: leavesNoRow ? { ...NO_RECORD, watermarkAfter: watermark } : record,
-  };
+  const runId = leavesNoRow ? null : run.runId;
+  const watermarks = { watermarkBefore: toIso(state.watermark), watermarkAfter: watermark };
+  return { ...ending, runId, ...watermarks, counts, repaired };
 }
 
 /**
  * How many more records the service counts than it shows, after a complete read. null: a row was kept although the read did
  * not show it, because the response may be late, so a later run looks again.
  */
-async function differenceLeft(
-  { session, stream, accountId }: Run,
-  totals: readonly number[],
-): Promise<number | null> {
-  const { db } = session.connection;
-  const shape = streamShape(stream);
-  const unseen = await findVanished(db, shape, { covered: { partitions: null }, accountId });
-  return unseen.size > 0 ? null : differenceOf(await countListed(db, shape, accountId), totals);
+async function differenceLeft(run: Run, totals: readonly number[]): Promise<number | null> {
+  const { db } = run.session.connection;
+  const shape = streamShape(run.stream);
+  const unseen = await findVanished(db, shape, { ...run, covered: { partitions: null } });
+  return unseen.size > 0 ? null : differenceOf(await countListed(db, shape, run.accountId), totals);
 }
 
 /** reconcile: counts the changes in this transaction that the source had made before `upToMs`. */
-async function countRepaired(
-  { session, stream, ...run }: Run,
-  time: WriteTime,
-  upToMs: number,
-): Promise<number> {
-  const { accountId, runId } = run;
-  if (stream.changeTimeColumn === null) return 0;
-  const { parent } = streamShape(stream);
-  const scope = { accountId, runId, ...time, upToMs };
-  const counted = countWritten(parent, stream.changeTimeColumn, scope);
-  const [row] = await session.connection.db.execute<{ count: number }>(counted);
+async function countRepaired(run: Run, time: WriteTime, upToMs: number): Promise<number> {
+  const { changeTimeColumn, parent } = run.stream;
+  if (changeTimeColumn === null) return 0;
+  const counted = countWritten(tableShape(parent), changeTimeColumn, { ...run, ...time, upToMs });
+  const [row] = await run.session.connection.db.execute<{ count: number }>(counted);
   return row?.count ?? 0;
 }
 
 /** The note about live rows that no run reads, because these rows are older than the stream's last success suggests. */
-async function describeUnreadRows({ session, request, stream, ...run }: Run): Promise<string | null> {
-  const { accountId, settings } = run;
+async function describeUnreadRows({ session, request, stream, accountId, settings }: Run) {
   if (stream.partitionedBy === undefined || isOfSingleRecords(request)) return null;
   const stored = await readStoredPartitions(session.connection.db, [accountId]);
   return describeUnread(unreadOf(stored.get(accountId) ?? [], settings.equipmentTypes));

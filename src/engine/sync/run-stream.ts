@@ -1,5 +1,5 @@
-/** One run of one stream, from lock to closed run record. */
-import { createRequestMeter, type RequestMeter } from '../api/requests.ts';
+/** One run of one stream, from lock to closed run record; and several streams. */
+import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import { isCancelled, toKnownError } from '../database/database-error.ts';
 import { readOpenIssues } from '../control-tables/issues.ts';
@@ -7,7 +7,6 @@ import { countAttributes, noCounts } from '../control-tables/record-counts.ts';
 import { closeDeadRuns, hasRecentRun, recordRun, updateRun } from '../control-tables/runs.ts';
 import { assertMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
-import type { StreamSession } from '../control-tables/stream-session.ts';
 import { recordStream, readStreamState } from '../control-tables/stream-state.ts';
 import { createLoad, type Load } from '../loading/load.ts';
 import { streamShape } from '../database/table-shape.ts';
@@ -17,17 +16,19 @@ import { toIso } from '../../shared/time.ts';
 import { markFailed, withSpan } from '../../shared/with-span.ts';
 import { NO_STATE } from '../streams/state.ts';
 import { streamNamed } from '../streams/index.ts';
+import type { StreamName } from '../streams/stream.ts';
 import {
+  authFailureOf,
   isOfSingleRecords,
   isScheduled,
-  nothingDone,
-  openSession,
+  NOTHING_DONE,
   readsWholeStream,
   type Run,
   type RunContext,
   type RunEnd,
   type RunRequest,
   type RunResult,
+  underLock,
 } from './run.ts';
 import { applyPrivacy, NO_PRIVACY } from '../privacy/settings.ts';
 import { runSteps } from './run-steps.ts';
@@ -40,17 +41,24 @@ function toError(error: unknown, signal: AbortSignal): SafetySyncError {
 
 /** Never rejects: the result describes a failure. */
 export async function runStream(context: RunContext, request: RunRequest): Promise<RunResult> {
-  const { stream, kind, trigger } = request;
+  const { stream, kind, trigger, unlessBegunWithinMs } = request;
   const about = { 'safety_sync.account': context.settings.accountId, 'safety_sync.stream': stream };
   const attributes = { ...about, 'safety_sync.kind': kind, 'safety_sync.trigger': trigger };
+  // Another worker may have the same schedule: what it has begun is not begun again, but a reconcile waits for its sync.
+  const mayWait = !isScheduled(request) || unlessBegunWithinMs !== undefined;
   return await withSpan(`run ${stream}`, attributes, async (span) => {
     const startedMs = context.clock.monotonicMs();
     const meter = createRequestMeter();
-    const end = await runLocked(context, request, meter);
+    const run = underLock(context, stream, mayWait ? 'wait' : 'skip', (session) =>
+      runInSession(context, request, { session, meter }),
+    );
+    const failed = (error: unknown) =>
+      ({ ...NOTHING_DONE, outcome: 'failed', error: toError(error, context.signal) }) as const;
+    const end = (await run.catch(failed)) ?? taken('another run of this stream is under way');
     const { requests, retries, throttled } = meter;
     const durationMs = context.clock.monotonicMs() - startedMs;
     span.setAttributes({
-      'safety_sync.run_id': end.record.runId ?? undefined,
+      'safety_sync.run_id': end.runId ?? undefined,
       'safety_sync.outcome': end.outcome,
       'safety_sync.requests': requests,
       'safety_sync.retries': retries,
@@ -61,31 +69,7 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
   });
 }
 
-const taken = (reason: string): RunEnd => ({ ...nothingDone(), outcome: 'skipped', isTaken: true, reason });
-
-async function runLocked(context: RunContext, request: RunRequest, meter: RequestMeter): Promise<RunEnd> {
-  const { stream, kind, unlessBegunWithinMs } = request;
-  const { accountId } = context.settings;
-  let session: StreamSession | undefined;
-  try {
-    // Another worker may have the same schedule: what it has begun is not begun again, but a reconcile waits for its sync.
-    const mayWait = !isScheduled(request) || unlessBegunWithinMs !== undefined;
-    session = await openSession(context, stream, mayWait ? 'wait' : 'skip');
-    if (session === undefined) return taken('another run of this stream is under way');
-    context.events.onSession?.(stream);
-    // Another process may have migrated the database since this one began.
-    await assertMigrated(session.connection, 'tables');
-    const withinMs = unlessBegunWithinMs?.();
-    const { db } = session.connection;
-    if (withinMs !== undefined && (await hasRecentRun(db, { accountId, stream, kind, withinMs })))
-      return taken(`another worker has done this ${kind}`);
-    return await runInSession(context, request, session, meter);
-  } catch (error) {
-    return { ...nothingDone(), outcome: 'failed', error: toError(error, context.signal) };
-  } finally {
-    await session?.close().catch(() => undefined);
-  }
-}
+const taken = (reason: string): RunEnd => ({ ...NOTHING_DONE, outcome: 'skipped', isTaken: true, reason });
 
 /** At a new address of the service the first run reads everything, and deletes what that address lacks, without the guard. */
 const afterMove = (request: RunRequest): RunRequest =>
@@ -95,39 +79,37 @@ const afterMove = (request: RunRequest): RunRequest =>
 async function runInSession(
   context: RunContext,
   asked: RunRequest,
-  session: StreamSession,
-  meter: RequestMeter,
+  { session, meter }: Pick<Run, 'session' | 'meter'>,
 ): Promise<RunEnd> {
-  const { settings, signal, events, owner } = context;
+  const { settings, signal, events, owner, privacy = NO_PRIVACY } = context;
   const { accountId } = settings;
-  const { db } = session.connection;
-  const dead = await closeDeadRuns(db, { accountId, stream: asked.stream });
-  if (dead > 0) events.onDeadRuns?.(asked.stream, dead);
-  const state = await readStreamState(db, { accountId, stream: asked.stream });
-  const request = state.isMoved ? afterMove(asked) : asked;
-  if (state === NO_STATE) await recordStream(db, accountId, request.stream);
-  const watermark = toIso(state.watermark);
+  const { backendPid, connection } = session;
+  const { db } = connection;
   const { kind, trigger } = asked;
-  const runId = await recordRun(db, {
-    ...{ account_id: accountId, stream: asked.stream, kind, trigger, owner },
-    ...{ backend_pid: session.backendPid, watermark_before: watermark },
-  });
+  const scope = { accountId, stream: asked.stream };
+  events.onSession?.(asked.stream);
+  // Another process may have migrated the database since this one began.
+  await assertMigrated(connection, 'tables');
+  const withinMs = asked.unlessBegunWithinMs?.();
+  if (withinMs !== undefined && (await hasRecentRun(db, { ...scope, kind, withinMs })))
+    return taken(`another worker has done this ${kind}`);
+  const dead = await closeDeadRuns(db, scope);
+  if (dead > 0) events.onDeadRuns?.(asked.stream, dead);
+  const state = await readStreamState(db, scope);
+  if (state === NO_STATE) await recordStream(db, accountId, asked.stream);
+  const request = state.isMoved ? afterMove(asked) : asked;
+  const watermark = toIso(state.watermark);
+  const begun = { account_id: accountId, stream: asked.stream, kind, trigger, owner };
+  const runId = await recordRun(db, { ...begun, backend_pid: backendPid, watermark_before: watermark });
   let load: Load | undefined;
   try {
     const stream = streamNamed(request.stream, context.streams);
-    const { protection, cleaned } = await applyPrivacy(session, {
-      stream,
-      accountId,
-      settings: context.privacy ?? NO_PRIVACY,
-      signal,
-    });
+    const cleaning = { stream, accountId, settings: privacy, signal };
+    const { protection, cleaned } = await applyPrivacy(session, cleaning);
     if (cleaned !== undefined) events.onCleaned?.(stream.name, cleaned);
     load = await createLoad({
-      session,
-      protection,
+      ...{ session, protection, accountId, runId },
       shape: streamShape(stream),
-      accountId,
-      runId,
       guard: {
         maxRatio: settings.maxDeleteRatio,
         // The reader of people has a rule of its own.
@@ -135,7 +117,7 @@ async function runInSession(
       },
       fullCompare: request.kind === 'reconcile' || request.onlyRecord !== undefined,
       tracksSeen: !isOfSingleRecords(request) && tracksSeen(stream, request.kind, state),
-      openIssues: await readOpenIssues(db, { accountId, stream: stream.name }),
+      openIssues: await readOpenIssues(db, scope),
     });
     const run = { ...context, accountId, runId, request, stream, meter, session, state, load };
     const end = await runSteps(run);
@@ -143,30 +125,23 @@ async function runInSession(
     return end;
   } catch (caught) {
     // Unfinished statements still use the session, and an open transaction would roll back the closing of the run.
-    if (load === undefined) await session.rollback();
-    await load?.abort();
+    await (load === undefined ? session.rollback() : load.abort());
     const error = await session.explain(toError(caught, signal));
-    const end = {
-      status: 'failed',
-      failure: error,
-      repaired: null,
-      note: null,
-      watermark_after: watermark,
-    } as const;
+    const failed = { status: 'failed', failure: error, repaired: null, note: null } as const;
+    const end = { ...failed, watermark_after: watermark };
     const close = (to: Queryable) => updateRun(to, { accountId, runId }, { counts: null, meter, end });
     // Over the pool if the session is gone. If the database is, too, the stream's next run closes the row.
     await close(db)
       .catch(() => close(context.db))
       .catch(() => undefined);
-    const record = { runId, watermarkBefore: watermark, watermarkAfter: watermark };
-    return { outcome: 'failed', error, counts: load?.committed ?? noCounts(), repaired: null, record };
+    const marks = { runId, watermarkBefore: watermark, watermarkAfter: watermark };
+    return { ...marks, outcome: 'failed', error, counts: load?.committed ?? noCounts(), repaired: null };
   }
 }
 
 /** The run is already closed, so a failure here is logged, and the stream's next run tries again. */
-async function removeOld(run: Run): Promise<void> {
-  const { retention, stream, session, accountId, signal, events } = run;
-  if (isOfSingleRecords(run.request) || retention === undefined) return;
+async function removeOld({ retention, stream, request, session, accountId, signal, events }: Run) {
+  if (isOfSingleRecords(request) || retention === undefined) return;
   try {
     const shape = streamShape(stream);
     const removed = await removeExpired({ session, shape, accountId, retention, signal });
@@ -175,4 +150,36 @@ async function removeOld(run: Run): Promise<void> {
     await session.rollback();
     events.onRemoved?.(stream.name, NOTHING_REMOVED, toError(error, signal));
   }
+}
+
+const NO_REQUESTS = { requests: 0, retries: 0, throttled: 0, durationMs: 0 };
+
+export interface SyncRequest extends Omit<RunRequest, 'stream'> {
+  readonly streams: readonly StreamName[];
+  readonly onResult?: (result: RunResult) => void;
+}
+
+/**
+ * A failure of one stream never stops another; refused credentials stop the streams that have not begun, unless they are
+ * refused for one method only. Returns a result for each stream, in the requested order.
+ */
+export async function syncStreams(context: RunContext, request: SyncRequest): Promise<RunResult[]> {
+  const { streams, onResult } = request;
+  let refusal: string | undefined;
+  async function run(stream: StreamName): Promise<RunResult> {
+    const result: RunResult =
+      refusal === undefined
+        ? await runStream(context, { ...request, stream })
+        : { ...NOTHING_DONE, ...NO_REQUESTS, stream, outcome: 'skipped', reason: refusal };
+    onResult?.(result);
+    return result;
+  }
+  const isLookup = (stream: StreamName) => streamNamed(stream).readMode.kind === 'people';
+  const first = await Promise.all(streams.filter((stream) => !isLookup(stream)).map(run));
+  const code = first
+    .map((one) => authFailureOf(one)?.code)
+    .find((one) => one !== undefined && one !== 'token_permission');
+  if (code !== undefined) refusal = `not tried: the service refuses the credentials (${code})`;
+  const results = [...first, ...(await Promise.all(streams.filter(isLookup).map(run)))];
+  return streams.flatMap((stream) => results.find((one) => one.stream === stream) ?? []);
 }

@@ -80,26 +80,22 @@ export interface Run extends RunContext, RunKey {
   readonly load: Load;
 }
 
-/** Identifies a run in `safety_sync.runs`, with the watermark of its stream before and after it. */
-interface RunRecord {
-  /** null: the run ended before it had a record. */
-  readonly runId: number | null;
-  /** ISO times. */
-  readonly watermarkBefore: string | null;
-  readonly watermarkAfter: string | null;
-}
-
-export const NO_RECORD: RunRecord = { runId: null, watermarkBefore: null, watermarkAfter: null };
-
 /** The work that a run has done. */
 interface RunWork {
-  readonly record: RunRecord;
+  /** null: it left no row in `safety_sync.runs`. */
+  readonly runId: number | null;
+  /** ISO times of the stream. */
+  readonly watermarkBefore: string | null;
+  readonly watermarkAfter: string | null;
   readonly counts: Readonly<RecordCounts>;
   /** reconcile: changes that earlier runs should have stored; null if this is unknown. */
   readonly repaired: number | null;
 }
 
-export const nothingDone = (): RunWork => ({ record: NO_RECORD, counts: noCounts(), repaired: null });
+export const NOTHING_DONE: RunWork = {
+  ...{ runId: null, watermarkBefore: null, watermarkAfter: null, repaired: null },
+  counts: noCounts(),
+};
 
 /** How a run ended. */
 export type RunEnding =
@@ -154,26 +150,37 @@ export function toEnding(
   failure: SafetySyncError | null = null,
   notes: readonly (string | null)[] = [],
 ): RunEnding {
-  const join = (first: string | null | undefined) => [first, ...notes].flatMap((one) => one ?? []).join('; ');
-  if (outcome.kind === 'skipped')
-    return { outcome: 'skipped', reason: join(outcome.reason), dueInMs: outcome.dueInMs };
+  const isSkipped = outcome.kind === 'skipped';
+  const text = [isSkipped ? outcome.reason : outcome.note, ...notes].flatMap((one) => one ?? []).join('; ');
+  if (isSkipped) return { outcome: 'skipped', reason: text, dueInMs: outcome.dueInMs };
   const error = outcome.failure ?? failure;
-  return error === null
-    ? { outcome: 'succeeded', note: join(outcome.note) || null }
-    : { outcome: 'failed', error };
+  return error === null ? { outcome: 'succeeded', note: text || null } : { outcome: 'failed', error };
 }
 
-/** Opens the session of a stream, and announces the holder of its lock if it waits for it. */
-export async function openSession(
+/**
+ * Works under the lock of a stream, and announces its holder while it waits for it. undefined: another run has the stream, and
+ * `whenBusy` is `skip`.
+ */
+export async function underLock<T>(
   { databaseUrl, db, events, signal, settings: { accountId } }: RunContext,
   stream: StreamName,
   whenBusy: 'skip' | 'wait',
-): Promise<StreamSession | undefined> {
+  work: (session: StreamSession) => Promise<T>,
+): Promise<T | undefined> {
   const scope = { accountId, stream };
   const announce = async (): Promise<void> => {
     // Never rejects, because the wait goes on in any case.
     events.onWait?.(stream, await describeOpenRun(db, scope).catch(() => 'another run'));
   };
   const onWait = (): void => void announce();
-  return await openStreamSession({ databaseUrl, ...scope, whenBusy, signal, onWait });
+  const session = await openStreamSession({ databaseUrl, ...scope, whenBusy, signal, onWait });
+  if (session === undefined) return undefined;
+  try {
+    return await work(session);
+  } catch (error) {
+    await session.rollback();
+    throw error;
+  } finally {
+    await session.close().catch(() => undefined);
+  }
 }

@@ -55,8 +55,8 @@ export function createSourceGuard({
   /** Without an answer the address alone counts. A service that does not offer the method is asked again weekly. */
   async function fetchIdentity(): Promise<Identity> {
     if (isLeftAlone((await readOptionalMethods(db, accountId)).get(IDENTITY_METHOD))) return UNKNOWN;
-    const remember = async (code: ErrorCode | null) =>
-      await writeOptionalMethods(db, { accountId, now: 'now' }, [{ method: IDENTITY_METHOD, code }]);
+    let identity = UNKNOWN;
+    let code: ErrorCode | null = null;
     try {
       const account = await api().fetchObject({
         method: IDENTITY_METHOD,
@@ -66,28 +66,27 @@ export function createSourceGuard({
         retries: 0,
         signal: AbortSignal.any([signal, AbortSignal.timeout(MOST_MS)]),
       });
-      await remember(null);
       const { id, name } = isWireRecord(account) ? account : {};
-      return { service_id: textOf(id), service_name: textOf(name) };
+      identity = { service_id: textOf(id), service_name: textOf(name) };
     } catch (error) {
       if (!(error instanceof SafetySyncError)) throw error;
-      await remember(error.code);
-      return UNKNOWN;
+      ({ code } = error);
     }
+    await writeOptionalMethods(db, { accountId, now: 'now' }, [{ method: IDENTITY_METHOD, code }]);
+    return identity;
   }
 
   /** Asks once, and daily by a worker. */
   async function readCurrent(): Promise<Source> {
     const atMs = clock.monotonicMs();
-    if (asked === undefined || atMs - asked.atMs > DAY_MS) {
-      const identity = fetchIdentity().catch((error: unknown) => {
-        // A failure of the database is none of the service.
-        asked = undefined;
-        throw error;
-      });
-      asked = { identity, atMs };
+    if (asked === undefined || atMs - asked.atMs > DAY_MS) asked = { identity: fetchIdentity(), atMs };
+    try {
+      return { address, ...(await asked.identity) };
+    } catch (error) {
+      // A failure of the database is none of the service.
+      asked = undefined;
+      throw error;
     }
-    return { address, ...(await asked.identity) };
   }
 
   /** `stored` undefined: nothing was read yet. An address that differs is refused as it is, without a request. */
@@ -107,16 +106,12 @@ export function createSourceGuard({
       const { stored, current, isOther } = await compare();
       if (stored !== undefined && isOther) throw sourceChanged(accountId, stored, current);
       // What was known once stays when the service does not send it.
-      const known = stored?.isRead === true ? stored : undefined;
-      const service_id = current.service_id ?? known?.service_id ?? null;
-      const service_name = current.service_name ?? known?.service_name ?? null;
-      if (
-        stored?.address === address &&
-        stored.service_id === service_id &&
-        stored.service_name === service_name
-      )
-        return;
-      await writeSource(db, accountId, { address, service_id, service_name });
+      const known = stored?.isRead === true ? stored : UNKNOWN;
+      const service_id = current.service_id ?? known.service_id;
+      const service_name = current.service_name ?? known.service_name;
+      const isSame = stored?.service_id === service_id && stored.service_name === service_name;
+      if (stored?.address !== address || !isSame)
+        await writeSource(db, accountId, { address, service_id, service_name });
     },
   };
 }

@@ -8,23 +8,28 @@ import { records, type Steps } from '../reading/step.ts';
 import { Received } from '../../shared/received.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
 
-function toReadContext(context: unknown): ReadContext {
-  return typeof context === 'object' && context !== null ? context : {};
-}
+const toStep = (value: unknown, context: unknown) =>
+  records([Received.of(value)], typeof context === 'object' && context !== null ? context : {});
 
-/** The omitted end of a shortened value would be missing from the row. */
-const isShortened = (context: unknown): boolean => 'isShortened' in toReadContext(context);
+/** The rejected records that are stored as a whole in their issue; an element of one (`messages[2]`) is in the stored record. */
+async function readRejected(db: Database, stream: StreamDefinition, accountId: string) {
+  const open = await readIssues(db, [accountId], { stream: stream.name, includeResolved: false });
+  const isWhole = ({ kind, record_id: key, field, context }: (typeof open)[number]): boolean =>
+    kind === 'record_rejected' &&
+    (key === null || field === null) &&
+    // The omitted end of a shortened value would be missing from the row.
+    !(typeof context === 'object' && context !== null && 'isShortened' in context);
+  return { count: open.length, rejected: open.filter(isWhole) };
+}
 
 /** Complete rejected records with a key: PostgreSQL refused them, for a reason that may be gone. */
 export async function* readRefused(db: Database, stream: StreamDefinition, accountId: string) {
-  const open = await readIssues(db, [accountId], { stream: stream.name, includeResolved: false });
-  for (const { kind, record_id: key, field, value, context } of open)
-    if (kind === 'record_rejected' && key !== null && field === null && !isShortened(context))
-      yield records([Received.of(value)], toReadContext(context));
+  const { rejected } = await readRejected(db, stream, accountId);
+  for (const { record_id: key, value, context } of rejected) if (key !== null) yield toStep(value, context);
 }
 
 export async function* readStoredIssues(db: Database, stream: StreamDefinition, accountId: string): Steps {
-  const open = await readIssues(db, [accountId], { stream: stream.name, includeResolved: false });
+  const { count, rejected } = await readRejected(db, stream, accountId);
   const parent = tableShape(stream.parent);
   const { partition, join } = partitionOf(stream);
   const key = keyColumn(parent);
@@ -32,19 +37,14 @@ export async function* readStoredIssues(db: Database, stream: StreamDefinition, 
   const calculatedAt = sql`floor(extract(epoch from t.calculated_at) * 1000)`;
   const contextOfRow = sql`jsonb_strip_nulls(jsonb_build_object('equipmentTypeId', ${partition},
     'calculatedAtMs', ${stream.readMode.kind === 'cached_list' ? calculatedAt : sql`null`}))`;
-  const rows = await db.execute<{ _raw: unknown; context: unknown }>(sql`
+  const rows = await db.execute<{ _raw: unknown; context: ReadContext }>(sql`
     select distinct on (t.${key}) t._raw, ${contextOfRow} as context
     from safety_sync.data_issues d join ${target(parent)} t
       on t.account_id = d.account_id and t.${key} = d.record_id ${join}
     where d.account_id = ${accountId} and d.stream = ${stream.name} and d.resolved_at is null
       and t._deleted_at is null`);
-  for (const issue of open) {
-    const context = toReadContext(issue.context);
-    // A rejected record is stored as a whole in its issue; an element of one (`messages[2]`) in the stored record.
-    const isWhole = !isShortened(context) && (issue.record_id === null || issue.field === null);
-    if (issue.kind === 'record_rejected' && isWhole) yield records([Received.of(issue.value)], context);
-  }
-  for (const row of rows) yield records([Received.of(row._raw)], toReadContext(row.context));
-  const note = `put ${open.length} open data issues through again`;
+  for (const { value, context } of rejected) yield toStep(value, context);
+  for (const { _raw, context } of rows) yield toStep(_raw, context);
+  const note = `put ${count} open data issues through again`;
   yield { kind: 'end', outcome: { kind: 'read', covered: null, note, failure: null } };
 }

@@ -4,13 +4,16 @@ import type { Queryable } from '../database/connection.ts';
 import { readStoredRecord } from '../database/stored-record.ts';
 import { compareRows, type RowComparison } from '../loading/drift-sql.ts';
 import { normalize, parseRecord, toReadRecord } from '../loading/record.ts';
-import { receivedColumns, type StreamShape, streamShape, type TableShape } from '../database/table-shape.ts';
-import { askForRecord, type FoundRecord } from '../reading/one-record.ts';
+import { receivedColumns, streamShape, type TableShape } from '../database/table-shape.ts';
+import { read } from '../reading/read.ts';
 import type { KnownRecord } from '../reading/read-request.ts';
+import type { RecordsStep } from '../reading/step.ts';
 import { streamNamed } from '../streams/index.ts';
-import type { RecordIssue, Row, StreamName } from '../streams/stream.ts';
+import { NO_STATE } from '../streams/state.ts';
+import type { RecordIssue, StreamDefinition, StreamName } from '../streams/stream.ts';
 import { NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
 import type { RunContext } from './run.ts';
+import { warehouseReads } from './run-steps.ts';
 
 interface FieldComparison {
   /** `due_on`, or `followup_messages[9001].note`; `followup_messages[9001]` if one side lacks the whole row. */
@@ -22,38 +25,44 @@ interface FieldComparison {
   readonly source: unknown;
 }
 
+interface Compared {
+  /** `deleted`: the service sends it as deleted. `rejected`: the service has it, and it cannot be a row. */
+  readonly source: 'present' | 'deleted' | 'absent' | 'rejected';
+  /** Differences first. */
+  readonly fields: readonly FieldComparison[];
+  /** Values that differ from the service's for a reason, for example because they cannot be stored. */
+  readonly remarks: readonly (Omit<RecordIssue, 'field'> & { readonly field: string | null })[];
+}
+
+const ABSENT: Compared = { source: 'absent', fields: [], remarks: [] };
+
 export type Verification = Awaited<ReturnType<typeof verifyRecord>>;
 
 export async function verifyRecord(context: RunContext, streamName: StreamName, key: string) {
-  const { settings, clock, signal, db } = context;
-  const stream = streamNamed(streamName, context.streams);
+  const { db, privacy = NO_PRIVACY, settings, streams } = context;
   const { accountId } = settings;
-  const { protection, policy } = await readPrivacy(db, {
-    stream,
-    accountId,
-    settings: context.privacy ?? NO_PRIVACY,
-  });
+  const stream = streamNamed(streamName, streams);
+  const { protection, policy } = await readPrivacy(db, { stream, accountId, settings: privacy });
   // The row of a forgotten person has another key than the service's record.
   const scope = { accountId, key: protection?.ofKey(key) ?? key };
-  const before = await readStoredRecord(db, stream, scope);
+  const { raw = null, requestedType = null } = (await readStoredRecord(db, stream, scope)) ?? {};
   /** For a repair: the record as it was requested. */
-  const known: KnownRecord = {
-    key,
-    stored: before?.raw ?? null,
-    requestedType: before?.requestedType ?? null,
-  };
+  const known: KnownRecord = { key, stored: raw, requestedType };
   const meter = createRequestMeter();
-  const service = { api: context.api(), meter, clock, signal };
-  const found = await askForRecord({ stream, service, settings }, known);
-  const record =
-    protection === null ? found?.record : found?.record.replace(protection.ofRecord(found.record.parse()));
+  const steps = read({
+    // A backfill takes also an older training list.
+    ...{ kind: 'backfill', isScheduled: false, stream, settings, state: NO_STATE, onlyRecord: known },
+    service: { ...context, meter },
+    warehouse: warehouseReads({ accountId, stream }, db),
+  });
+  let found: RecordsStep | undefined;
+  for await (const step of steps) if (step.kind === 'records') found = step;
   // The row is read again, because a run may have stored the record meanwhile.
   const row = await readStoredRecord(db, stream, scope);
-  const stored = toPresence(row);
+  const mark = row?.deletedAt == null ? 'live' : 'deleted';
+  const stored: 'live' | 'deleted' | 'absent' = row === undefined ? 'absent' : mark;
   const compared =
-    record === undefined
-      ? ABSENT
-      : await compareFields(db, streamShape(stream), { ...scope, record, about: found?.about ?? {} });
+    found === undefined ? ABSENT : await compare(db, stream, { ...scope, ...found, protection });
   const { source, fields } = compared;
   const isMark =
     source === 'absent' ? stored !== 'live' : stored === (source === 'present' ? 'live' : source);
@@ -74,87 +83,66 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   };
 }
 
-function toPresence(row: Awaited<ReturnType<typeof readStoredRecord>>): 'live' | 'deleted' | 'absent' {
-  if (row === undefined) return 'absent';
-  return row.deletedAt === null ? 'live' : 'deleted';
+interface Found extends RecordsStep {
+  readonly accountId: string;
+  readonly key: string;
+  readonly protection: Awaited<ReturnType<typeof readPrivacy>>['protection'];
 }
 
-interface Compared {
-  /** `deleted`: the service sends it as deleted. `rejected`: the service has it, and it cannot be a row. */
-  readonly source: 'present' | 'deleted' | 'absent' | 'rejected';
-  /** Differences first. */
-  readonly fields: readonly FieldComparison[];
-  /** Values that differ from the service's for a reason, for example because they cannot be stored. */
-  readonly remarks: readonly (Pick<RecordIssue, 'kind' | 'problem' | 'value'> & {
-    readonly field: string | null;
-  })[];
-}
-
-const ABSENT: Compared = { source: 'absent', fields: [], remarks: [] };
-
-async function compareFields(
+async function compare(
   db: Queryable,
-  shape: StreamShape,
-  { accountId, key, record, about }: FoundRecord & { accountId: string; key: string },
+  stream: StreamDefinition,
+  { accountId, key, records: [sent], about, protection }: Found,
 ): Promise<Compared> {
-  const { stream, parent, children } = shape;
-  const read = toReadRecord(record, { stream, about });
-  const parsed = parseRecord(stream, read);
+  if (sent === undefined) return ABSENT;
+  const record = protection === null ? sent : sent.replace(protection.ofRecord(sent.parse()));
+  const toStore = toReadRecord(record, { stream, about });
+  const parsed = parseRecord(stream, toStore);
   const { problem, value } = parsed;
   if (problem !== null) {
     const remark = { kind: 'record_rejected', field: null, problem, value } as const;
     return { ...ABSENT, source: 'rejected', remarks: [remark] };
   }
-  const issues: RecordIssue[] = [];
-  const made = normalize(stream, read, parsed, (issue) => void issues.push(issue));
+  const remarks: RecordIssue[] = [];
+  const made = normalize(stream, toStore, parsed, (issue) => void remarks.push(issue));
+  const shape = streamShape(stream);
+  const received = receivedColumns(shape).map(({ name }) => name);
   const fields: FieldComparison[] = [];
-  for (const [position, table] of [parent, ...children].entries()) {
-    const isParent = table === parent;
+  for (const [position, table] of [shape.parent, ...shape.children].entries()) {
+    const isParent = table === shape.parent;
     const { columns: all, key: ownKey } = table;
-    const received = receivedColumns(shape).map(({ name }) => name);
     // A key that the program makes is none of the received columns.
     const columns = isParent ? all.filter(({ name }) => [...ownKey, ...received].includes(name)) : all;
-    const scope = { rows: made.rows[position] ?? [], columns, accountId, key };
     const shown = columns.filter(({ name }) => (isParent ? received.includes(name) : !ownKey.includes(name)));
+    const scope = { rows: made.rows[position] ?? [], columns, accountId, key };
     for (const row of await db.execute<RowComparison>(compareRows(table, scope)))
       fields.push(...toFields(shown, row, isParent ? null : rowName(table, row)));
   }
   return {
     source: made.parent['_deleted_at'] == null ? 'present' : 'deleted',
     fields: fields.toSorted((one, other) => Number(one.isEqual) - Number(other.isEqual)),
-    remarks: issues.map(({ kind, field, problem, value }) => ({ kind, field, problem, value })),
+    remarks,
   };
 }
 
 /** `label` begins the names of a child's fields. A child row that only one side has is one difference. */
 function toFields(
   columns: TableShape['columns'],
-  row: RowComparison,
+  { stored, source, differing }: RowComparison,
   label: string | null,
 ): FieldComparison[] {
-  const toShownRow = (side: Row | null) =>
-    side && Object.fromEntries(columns.map(({ name, type }) => [name, toShown(side[name], type)]));
-  const [stored, source] = [toShownRow(row.stored), toShownRow(row.source)];
-  if (label !== null && (stored === null || source === null)) {
+  if (label !== null && (stored === null || source === null))
     return [{ field: label, isEqual: false, stored, source }];
-  }
   return columns.map(({ name }) => ({
     field: label === null ? name : `${label}.${name}`,
-    isEqual: !row.differing.includes(name),
+    isEqual: !differing.includes(name),
     stored: stored?.[name] ?? null,
     source: source?.[name] ?? null,
   }));
 }
 
 /** `followup_messages[9001]` */
-function rowName({ key: [, ...ownKey], name }: TableShape, row: RowComparison): string {
-  const keyText = ownKey.map((column) => String((row.stored ?? row.source)?.[column])).join(', ');
+function rowName({ key: [, ...ownKey], name }: TableShape, { stored, source }: RowComparison): string {
+  const keyText = ownKey.map((column) => String((stored ?? source)?.[column])).join(', ');
   return keyText === '' ? name : `${name}[${keyText}]`;
-}
-
-/** Converts times, because PostgreSQL writes them in the session's time zone. */
-function toShown(value: unknown, type: string): unknown {
-  if (type !== 'timestamp with time zone' || typeof value !== 'string') return value ?? null;
-  const ms = Date.parse(value);
-  return Number.isNaN(ms) ? value : new Date(ms).toISOString();
 }

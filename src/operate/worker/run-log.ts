@@ -10,7 +10,7 @@ export function toJsonResult(result: RunResult): Record<string, unknown> {
   const { stream, outcome, requests, retries } = result;
   const { read, ...counts } = result.counts;
   return {
-    run_id: result.record.runId,
+    run_id: result.runId,
     stream,
     outcome,
     records_read: read,
@@ -50,12 +50,11 @@ export function logResult(
   result: RunResult,
   { kind = 'sync', isKnown = false }: { readonly kind?: RunKind; readonly isKnown?: boolean } = {},
 ): void {
-  const { watermarkBefore, watermarkAfter } = result.record;
   const fields = {
     kind,
     ...toJsonResult(result),
-    watermark_before: watermarkBefore,
-    watermark_after: watermarkAfter,
+    watermark_before: result.watermarkBefore,
+    watermark_after: result.watermarkAfter,
   };
   const name = runName(result.stream, kind);
   // Failures during an outage are logged at debug level, because its beginning was logged as an error.

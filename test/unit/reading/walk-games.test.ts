@@ -9,7 +9,7 @@ import { createRequestMeter, type ListPage, type ListRequest } from '../../../sr
 import { WHOLE_TIME } from '../../../src/engine/reading/creation-time.ts';
 import { createFollowupList, type FollowupList } from '../../../src/engine/reading/followup-list.ts';
 import { readList } from '../../../src/engine/reading/list.ts';
-import { walk } from '../../../src/engine/reading/walk.ts';
+import { walk, type Walks } from '../../../src/engine/reading/walk.ts';
 import { streamNamed } from '../../../src/engine/streams/index.ts';
 import type { TimeSlice } from '../../../src/engine/streams/state.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
@@ -145,10 +145,9 @@ const byWalk: Reader = async (list, { ids, failed }) => {
   const addIds = (records: readonly Received[]): void => {
     for (const record of records) ids.add(String(record.field('id')));
   };
-  for await (const step of walk(list, WHOLE_TIME)) {
-    if (step.kind === 'failed') failed.push(step.range);
-    else addIds(step.records);
-  }
+  const run: Walks = { list, failed: [], notes: [], keyless: new Set() };
+  for await (const step of walk(run, WHOLE_TIME)) if (step.kind === 'records') addIds(step.records);
+  failed.push(...run.failed.map(({ range }) => range));
 };
 
 /** Wrong: the millisecond of a response's oldest record is not requested again. */
@@ -187,9 +186,9 @@ async function play(seed: number, kind: ServiceKind, isQuiet: boolean, reader: R
     page: (request: ListRequest) => Promise.resolve().then(() => source.respond(request.params)),
   };
   const list = createFollowupList(
-    { stream: { ...stream, readMode: { kind: 'incremental', pageSize: source.pageSize } } },
+    { ...stream, readMode: { kind: 'incremental', pageSize: source.pageSize } },
     {
-      api: api as unknown as ApiClient,
+      api: () => api as unknown as ApiClient,
       meter: createRequestMeter(),
       clock: systemClock,
       signal: new AbortController().signal,

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import { noCounts } from '../../../src/engine/control-tables/record-counts.ts';
 import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import type { StreamName } from '../../../src/engine/streams/stream.ts';
-import { NO_RECORD, type RunResult } from '../../../src/engine/sync/run.ts';
+import { NOTHING_DONE, type RunResult } from '../../../src/engine/sync/run.ts';
 import { createAccountHealth } from '../../../src/operate/worker/account-health.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
@@ -31,9 +30,9 @@ function createFixture() {
     /** Whether the stream was requested, and the syncs that follow. */
     run: (stream: StreamName, error?: SafetySyncError, requests = 1) => {
       if (!health.mayRun(stream)) return null;
-      const work = { record: NO_RECORD, stream, counts: noCounts(), requests, retries: 0, throttled: 0 };
+      const work = { ...NOTHING_DONE, stream, requests, retries: 0, throttled: 0 };
       const result: RunResult = {
-        ...{ ...work, durationMs: 1, repaired: null },
+        ...{ ...work, durationMs: 1 },
         ...(error === undefined ? { outcome: 'succeeded', note: null } : { outcome: 'failed', error }),
       };
       return health.end(result);
