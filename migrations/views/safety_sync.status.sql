@@ -4,7 +4,7 @@ create view safety_sync.status as
 select coalesce(t.account_id, b.account_id) as account_id, t.stream, t.last_success_at, t.watermark, t.calculated_at,
   -- Until then the service responds with the same training list.
   t.checked_at + t.fresh_for_ms * interval '1 millisecond' as current_until,
-  t.retained_at, o.run_id as open_run_id, l.status as last_status, l.error_code as last_code,
+  o.run_id as open_run_id,
   case d.status when 'failed' then coalesce(d.error_code, 'internal_error') end as failing_with,
   case d.status when 'failed' then d.started_at end as failing_since,
   case d.status when 'failed' then d.error_message || coalesce(' [request ' || d.request_id || ']', '') end as failed_message,
@@ -24,14 +24,8 @@ left join lateral (
   select r.run_id from safety_sync.runs r
   where r.account_id = t.account_id and r.stream = t.stream and r.status = 'running' order by r.run_id desc limit 1
 ) o on true
--- A tick that found the stream locked by another worker has no session, and decides nothing.
-left join lateral (
-  select r.status, r.error_code from safety_sync.runs r
-  where r.account_id = t.account_id and r.stream = t.stream and r.status <> 'running'
-    and not (r.status = 'skipped' and r.backend_pid is null)
-  order by r.run_id desc limit 1
-) l on true
--- Nor does a run that was stopped, or that died with its worker: the next one continues it.
+-- A tick that found the stream locked by another worker has no session, and decides nothing; nor does a run that was stopped,
+-- or that died with its worker: the next one continues it.
 left join lateral (
   select r.status, r.error_code, r.error_message, r.request_id, r.started_at from safety_sync.runs r
   where r.account_id = t.account_id and r.stream = t.stream and r.status <> 'running'

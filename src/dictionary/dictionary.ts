@@ -125,8 +125,6 @@ const CONTROL: Descriptions = {
     {
       current_until: 'training: until then the service responds with the same list; null: unknown.',
       open_run_id: 'Run that has not ended; null: none.',
-      last_status: 'State of the newest run that has ended; null: none yet.',
-      last_code: 'Its error code; null when it did not fail.',
       failing_with: 'Error code of the newest run that nobody ended from outside; null when it did not fail.',
       failing_since: 'Start of that run.',
       failed_message: 'Message of that run, with the id of its request.',

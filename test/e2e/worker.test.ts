@@ -146,7 +146,7 @@ describe.concurrent('start', () => {
       await expect
         .poll(() => reasonsOf(url))
         .toEqual([
-          expect.stringMatching(/^The database is unreachable \(database_unreachable: PostgreSQL: /),
+          expect.stringMatching(/^The database is unreachable \(database_unreachable\): PostgreSQL: /),
         ]);
       expect(await (await fetch(url)).text()).toContain('The database is unreachable');
       expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_database_up\{[^}]*\} 0$/m);

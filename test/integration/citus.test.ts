@@ -138,7 +138,7 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
 
   test('status, runs and safety.freshness return rows of every account', async () => {
     const { accounts } = await readAccounts(north.connection, ['north', 'south']);
-    for (const streams of accounts.values())
+    for (const { streams } of accounts.values())
       expect(streams.map(({ lastSuccessMs }) => lastSuccessMs === null)).toEqual(
         STREAM_NAMES.map(() => false),
       );

@@ -131,7 +131,7 @@ describe('a service without the list', () => {
         requests: 0,
       });
       const { accounts } = await readAccounts(worker.connection, ['default']);
-      const facts = accounts.get('default')?.find(({ stream }) => stream === STREAM);
+      const facts = accounts.get('default')?.streams.find(({ stream }) => stream === STREAM);
       expect(facts).toMatchObject({ isOffered: false });
       await worker.query(`update safety_sync.optional_methods set asked_at = asked_at - interval '7 days'`);
       expect(await sync(worker)).toMatchObject({ outcome: 'skipped', requests: 1 });

@@ -175,7 +175,7 @@ test('lists that the service does not offer are remembered for a week, and are n
     reason: 'the service offers none of these lists',
   });
   const { accounts } = await readAccounts(worker.connection, ['default']);
-  const facts = accounts.get('default')?.find(({ stream }) => stream === 'names');
+  const facts = accounts.get('default')?.streams.find(({ stream }) => stream === 'names');
   expect(facts).toMatchObject({ isOffered: false, failingWith: null });
 });
 

@@ -114,10 +114,10 @@ it('each area of REPORT_AREAS has its own report, to its own recipients, with it
   expect((await readdir(folder)).filter((name) => name.includes('field_office'))).toHaveLength(2);
   await pass(0, one);
   // One that is not there is an alert, and keeps nobody else waiting.
-  expect(one.notifier.status.failedReports).toEqual([{ accountId: 'default', code: 'usage_invalid' }]);
+  expect(one.notifier.status.failedReports).toEqual(new Map([['default', 'usage_invalid']]));
   const without = await start('b');
   await without.look();
-  expect(without.notifier.status.failedReports).toEqual([]);
+  expect(without.notifier.status.failedReports).toEqual(new Map());
 });
 
 it('if several reports came due while no worker ran, the next worker makes one', async () => {
@@ -134,16 +134,16 @@ it('a report that cannot be written or mailed is an alert and is retried, until 
   const missing = join(folder, 'missing');
   const one = await planAndSend('a', { env: { ALERT_WEBHOOK_URL: hook.url, REPORT_DIR: missing } });
   const failed = async () => failedReportsOf(await readOutbox(worker.connection.db, ['default']));
-  expect(await failed()).toEqual([{ accountId: 'default', code: 'report_unwritable' }]);
+  expect(await failed()).toEqual(new Map([['default', 'report_unwritable']]));
   await mkdir(missing);
   mail.behaviour = 'refuse';
   await pass(6 * MINUTE_MS, one, one);
-  expect(await failed()).toEqual([{ accountId: 'default', code: 'mail_failed' }]);
-  expect(one.notifier.status.failedReports).toEqual([{ accountId: 'default', code: 'mail_failed' }]);
+  expect(await failed()).toEqual(new Map([['default', 'mail_failed']]));
+  expect(one.notifier.status.failedReports).toEqual(new Map([['default', 'mail_failed']]));
   mail.behaviour = 'take';
   await pass(HOUR_MS, one, one);
-  expect(one.notifier.status.failedReports).toEqual([]);
-  expect(await failed()).toEqual([]);
+  expect(one.notifier.status.failedReports).toEqual(new Map());
+  expect(await failed()).toEqual(new Map());
   expect(mail.mails).toHaveLength(1);
   const ofReport = hook.texts.filter((text) => text.includes('report_unwritable'));
   expect(ofReport.map((text) => text.charAt(0))).toEqual(['✗', '✓']);

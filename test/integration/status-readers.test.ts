@@ -30,7 +30,7 @@ async function lastRun(name: string) {
   const last = await readLastRuns(db, ['default']);
   const run = last.find(({ stream }) => stream === name);
   const { accounts } = await readAccounts(worker.connection, ['default']);
-  const facts = accounts.get('default')?.find(({ stream }) => stream === name);
+  const facts = accounts.get('default')?.streams.find(({ stream }) => stream === name);
   return [run?.status, run?.error_code, facts?.isRunning];
 }
 

@@ -58,7 +58,7 @@ export function createNotifyFixture(worker: TestWorker) {
           uptimeMs: 0,
           worker: 'running',
           migrationWaits: null,
-          alerts: notifier.status,
+          ...notifier.status,
           warehouse: {
             accountsRead: read && {
               ...read,
@@ -67,7 +67,7 @@ export function createNotifyFixture(worker: TestWorker) {
             },
             problem: fixture.away,
           },
-          accounts: app.accounts.map((account) => ({ account, refusals: [] })),
+          accounts: app.accounts,
         });
       const { report } = config.notifications;
       const lookAtReports = report && createScheduledReport(app, report, () => status().nowMs);

@@ -1,11 +1,7 @@
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import type { RunRow } from '../../src/engine/control-tables/runs.ts';
 import type { AccountDetail } from '../../src/operate/status/read-detail.ts';
-import {
-  type AccountsRead,
-  type StreamFacts,
-  UNKNOWN_STREAMS,
-} from '../../src/operate/status/read-accounts.ts';
+import { type AccountsRead, type StreamFacts, UNKNOWN } from '../../src/operate/status/read-accounts.ts';
 import { buildStatus, type Status, type StatusFacts } from '../../src/operate/status/status.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { NOON } from './test-clock.ts';
@@ -39,12 +35,9 @@ export const GONE = {
   sinceMs: NOON - 2 * MINUTE_MS,
 };
 
-interface Account extends Partial<
-  Pick<StatusFacts['accounts'][number], 'refusals' | 'waits' | 'differences'>
-> {
-  readonly id?: string;
+interface Account extends Partial<StatusFacts['accounts'][number]> {
   readonly streams?: Changes;
-  readonly offReasons?: StatusFacts['accounts'][number]['account']['offReasons'];
+  readonly blockedUntilMs?: number;
 }
 
 interface Facts extends Partial<Omit<StatusFacts, 'accounts' | 'warehouse'>> {
@@ -57,15 +50,18 @@ interface Facts extends Partial<Omit<StatusFacts, 'accounts' | 'warehouse'>> {
 /** A healthy worker at noon. */
 export function statusOf({ accounts = [{}], read, away = null, ...change }: Facts = {}): Status {
   const streamsOf = (changes: Changes): StreamFacts[] =>
-    UNKNOWN_STREAMS.map((one) => ({ ...one, lastSuccessMs: NOON - MINUTE_MS, ...changes[one.stream] }));
+    UNKNOWN.streams.map((one) => ({ ...one, lastSuccessMs: NOON - MINUTE_MS, ...changes[one.stream] }));
   const accountsRead: AccountsRead = {
     databaseNowMs: NOON,
     readAtMs: NOON,
     pendingMigrations: 0,
     arePendingViews: false,
-    accounts: new Map(accounts.map(({ id = 'north', streams = {} }) => [id, streamsOf(streams)])),
-    blocked: new Map(),
-    notOffered: new Map(),
+    accounts: new Map(
+      accounts.map(({ id = 'north', streams = {}, blockedUntilMs = null }) => [
+        id,
+        { ...UNKNOWN, streams: streamsOf(streams), blockedUntilMs },
+      ]),
+    ),
     ...read,
   };
   return buildStatus({
@@ -75,16 +71,15 @@ export function statusOf({ accounts = [{}], read, away = null, ...change }: Fact
     uptimeMs: 90 * MINUTE_MS,
     worker: 'running',
     migrationWaits: null,
-    alerts: { channels: [], failedReports: [] },
+    channels: [],
+    failedReports: new Map(),
     ...change,
     warehouse: { accountsRead: read === null ? null : accountsRead, problem: away },
-    accounts: accounts.map(
-      ({ id = 'north', offReasons = {}, refusals = [], waits = [], differences = [] }) => ({
-        account: { id, offReasons, config: { service: undefined } },
-        refusals,
-        waits,
-        differences,
-      }),
-    ),
+    accounts: accounts.map((one) => ({
+      id: 'north',
+      offReasons: {},
+      config: { service: undefined },
+      ...one,
+    })),
   });
 }

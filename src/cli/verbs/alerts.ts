@@ -1,6 +1,6 @@
 import { type Channel, deliver } from '../../operate/alerts/channel.ts';
 import { configuredChannels } from '../../operate/alerts/notifier.ts';
-import { alertText, testMessage } from '../../operate/alerts/message.ts';
+import { problemOf, testMessage } from '../../operate/alerts/message.ts';
 import { type AlertRow, isAlert, readOutbox, textOfKey } from '../../operate/alerts/outbox.ts';
 import { alertsOf, keyOf } from '../../operate/alerts/plan-alerts.ts';
 import { describeProblems } from '../../operate/status/problem-words.ts';
@@ -79,7 +79,7 @@ export const alerts: Verb = {
       {
         since: (row) => formatTime(row.began_at),
         ...accountColumn(rows),
-        what: (row) => alertText(row, [row.subject]),
+        what: (row) => describeProblems([problemOf(row)])[0]?.said ?? '',
         by: (row) => row.channel,
         state: stateOf,
       },

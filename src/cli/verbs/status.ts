@@ -62,10 +62,10 @@ export const status: Verb = {
   async run({ app, terminal }) {
     const { config, accountIds, db } = app;
     const { colors } = terminal;
-    const { accounts: found, problems, isWell, workerSeenMs, nowMs, read } = await readProblems(app);
+    const { accounts: found, problems, isWell, workerSeenMs, nowMs } = await readProblems(app);
     const runs = await readLastRuns(db, accountIds);
     const counts = [...(await countRows(db, accountIds))];
-    const accounts = found.map(({ id, streams, unread }) => {
+    const accounts = found.map(({ id, streams, unread, blockedUntilMs, notOffered }) => {
       const ofStream = ({ stream }: StreamStatus) => {
         const isIts = (one: { readonly account_id: string; readonly stream: string }) =>
           one.account_id === id && one.stream === stream;
@@ -73,9 +73,9 @@ export const status: Verb = {
       };
       return {
         account_id: id,
-        blocked_until: toIso(read.blocked.get(id) ?? null),
+        blocked_until: toIso(blockedUntilMs),
         streams: streams.map((facts) => toShownStream(facts, ...ofStream(facts))),
-        not_offered: read.notOffered.get(id) ?? [],
+        not_offered: notOffered,
         unread_equipment_types: unread.map(({ partition, live, readAtMs }) => ({
           equipment_type_id: partition,
           live_rows: live,

@@ -7,7 +7,8 @@ import { capital, formatDuration, formatNumber, roughly } from '../../shared/for
 import { groupBy } from '../../shared/group-by.ts';
 import { SECOND_MS, toMs } from '../../shared/time.ts';
 import { VERSION } from '../../version.ts';
-import { adviceAbout, ALERT_WORDS } from '../status/problem-words.ts';
+import { describeProblems, problem } from '../status/problem-words.ts';
+import type { Problem } from '../status/problem.ts';
 
 export interface AlertMessage {
   /** One line. */
@@ -31,36 +32,39 @@ export interface MessageContext {
 /** Chat services truncate or refuse longer messages. */
 const MOST_LINES = 12;
 
-/** Names, codes, counts and times only. */
-export const alertText = (
-  { event, code, detail }: Pick<AlertRow, 'event' | 'code' | 'detail'>,
-  subjects: readonly string[],
-): string =>
-  `${ALERT_WORDS[event].is(subjects)}${detail === null ? '' : `: ${detail}`}${code === null ? '' : ` (${code})`}`;
+/** The problem that an alert is about: names, codes, counts and times only. */
+export const problemOf = (row: AlertRow, token: readonly TokenSource[] = []): Problem =>
+  problem(
+    {
+      ...{ kind: row.event, level: 'bad', accountId: row.account_id, subject: row.subject },
+      ...{ code: row.code, detail: row.detail, sinceMs: toMs(row.began_at) },
+    },
+    token,
+  );
 
-/** Alerts of one account that differ in their subjects only. */
-function toLine(alike: readonly [AlertRow, ...AlertRow[]], { accounts }: MessageContext) {
-  const [one] = alike;
-  const { event, code, account_id: id, ended_at: ended } = one;
-  const { timezone = 'UTC', tokenSource } = accounts.get(id) ?? {};
-  const subjects = alike.map(({ subject }) => subject);
-  const beganMs = Math.min(...alike.map((row) => toMs(row.began_at)));
-  const at = `${formatMoment(beganMs, timezone)} (${timezone})`;
-  const begun = alertText(one, subjects);
-  // All accounts share the database; a single account is named in the signature.
-  const isNamed = accounts.size > 1 && event !== 'database_away';
-  const name = (text: string): string => (isNamed ? `${id}: ${text}` : capital(text));
-  if (ended === null) {
-    const advice = adviceAbout(event, code, tokenSource === undefined ? [] : [tokenSource]);
-    return { mark: '✗', what: name(begun), when: `since ${at}`, advice };
-  }
-  const lasted = roughly(formatDuration(Math.max(SECOND_MS, toMs(ended) - beganMs)));
-  return {
-    mark: '✓',
-    what: name(`over: ${begun}`),
-    when: `it began ${at} and lasted ${lasted}`,
-    advice: '',
-  };
+/** Alerts of one account that began, or that are over, in words; those that differ in their subjects only are one. */
+function toLines(rows: readonly AlertRow[], { accounts }: MessageContext) {
+  return groupBy(rows, ({ account_id, ended_at }) => JSON.stringify([account_id, ended_at])).flatMap(
+    (own) => {
+      const [{ account_id: id, ended_at: ended }] = own;
+      const { timezone = 'UTC', tokenSource } = accounts.get(id) ?? {};
+      const sources = tokenSource === undefined ? [] : [tokenSource];
+      return describeProblems(own.map((row) => problemOf(row, sources))).map(
+        ({ alike, said, problem: one }) => {
+          const beganMs = Math.min(...alike.map(({ sinceMs }) => sinceMs ?? Infinity));
+          const at = `${formatMoment(beganMs, timezone)} (${timezone})`;
+          // All accounts share the database; a single account is named in the signature.
+          const isNamed = accounts.size > 1 && one.kind !== 'database_away';
+          const name = (text: string): string => (isNamed ? `${id}: ${text}` : capital(text));
+          if (ended === null)
+            return { isOver: false, what: name(said), when: `since ${at}`, advice: one.advice };
+          const lasted = roughly(formatDuration(Math.max(SECOND_MS, toMs(ended) - beganMs)));
+          const when = `it began ${at} and lasted ${lasted}`;
+          return { isOver: true, what: name(`over: ${said}`), when, advice: '' };
+        },
+      );
+    },
+  );
 }
 
 /** Mail programs support few features of HTML and CSS: hence one column with inline styles. */
@@ -97,13 +101,8 @@ export function testMessage(): AlertMessage {
 
 /** `rows`: at least one; all of one channel. Those that began come first. */
 export function toMessage(rows: readonly AlertRow[], context: MessageContext): AlertMessage {
-  const alike = groupBy(rows, ({ account_id, event, code, detail, ended_at }) =>
-    JSON.stringify([account_id, event, code, detail, ended_at === null]),
-  );
-  const lines = alike
-    .map((group) => toLine(group, context))
-    .sort((one, other) => (one.mark > other.mark ? -1 : 1));
-  const begun = lines.filter(({ mark }) => mark === '✗').length;
+  const lines = toLines(rows, context).sort((one, other) => Number(one.isOver) - Number(other.isOver));
+  const begun = lines.filter(({ isOver }) => !isOver).length;
   const [first] = lines;
   const subject =
     lines.length === 1
@@ -114,8 +113,8 @@ export function toMessage(rows: readonly AlertRow[], context: MessageContext): A
   const [id = ''] = context.accounts.keys();
   const account = context.accounts.size === 1 ? `account ${id}, ` : '';
   const signature = `safety-sync ${VERSION}, ${account}${context.owner}`;
-  const shown = lines.slice(0, MOST_LINES).map(({ mark, what, when, advice }) => ({
-    head: `${mark} ${what}; ${when}.`,
+  const shown = lines.slice(0, MOST_LINES).map(({ isOver, what, when, advice }) => ({
+    head: `${isOver ? '✓' : '✗'} ${what}; ${when}.`,
     todo: advice === '' ? '' : `What to do: ${advice}`,
   }));
   const texts = shown.map(({ head, todo }) => (todo === '' ? head : `${head}\n   ${todo}`));

@@ -12,8 +12,7 @@ import type { SafetySyncError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/logger.ts';
 import type { Redact } from '../../shared/redact.ts';
 import { MINUTE_MS, SECOND_MS, toIso } from '../../shared/time.ts';
-import { isOutage } from '../status/database-outage.ts';
-import type { AlertsStatus } from '../status/facts.ts';
+import { isOutage } from '../status/facts.ts';
 import type { Problem } from '../status/problem.ts';
 import { areAccountsRead, type Status } from '../status/status.ts';
 import { type Channel, deliver } from './channel.ts';
@@ -29,7 +28,7 @@ import {
   takeTurn,
   textOfKey,
 } from './outbox.ts';
-import { alertsOf, planAlerts } from './plan-alerts.ts';
+import { alertsOf, isOver, planAlerts } from './plan-alerts.ts';
 import { createWebhook } from './webhook.ts';
 
 /** Channels for alerts. Without any, no alerts are sent. */
@@ -61,8 +60,8 @@ interface NotifierOptions {
 /** The rows of the outbox, or, while the database is away, those that this process remembers. */
 interface Rows {
   read(): Promise<readonly AlertRow[]>;
-  save(rows: readonly AlertRow[]): Promise<void>;
-  remove(rows: readonly AlertRow[]): Promise<void>;
+  /** Rows whose alert is over and told go. */
+  write(rows: readonly AlertRow[]): Promise<void>;
 }
 
 /** Delays after failed attempts. */
@@ -84,7 +83,7 @@ export function createNotifier(options: NotifierOptions) {
     ),
   };
   let recorded: readonly AlertRow[] = [];
-  let failedReports: AlertsStatus['failedReports'] = [];
+  let failedReports: ReadonlyMap<string, string> = new Map();
   /** The outage of the database. */
   let remembered: readonly AlertRow[] = [];
 
@@ -133,31 +132,32 @@ export function createNotifier(options: NotifierOptions) {
   /** Each change is recorded at once: a worker that dies has sent at most one message that another one sends again. */
   async function tell(rows: Rows, told: readonly Problem[], now: Status, signal: AbortSignal): Promise<void> {
     for (const channel of channels) {
-      const { changed, dropped, due } = planOf(await rows.read(), told, now, channel);
-      await rows.save(changed);
-      await rows.remove(dropped);
-      if (due.length === 0) continue;
-      const sent = await send(channel, due, now.nowMs, signal);
-      const isOver = ({ ended_at, due_at }: AlertRow): boolean => ended_at !== null && due_at === null;
-      await rows.save(sent.filter((row) => !isOver(row)));
-      await rows.remove(sent.filter(isOver));
+      const { changed, due } = planOf(await rows.read(), told, now, channel);
+      await rows.write(changed);
+      if (due.length > 0) await rows.write(await send(channel, due, now.nowMs, signal));
     }
   }
 
   const rowsOf = (one: Queryable): Rows => ({
     read: async () => (await readOutbox(one, accountIds)).filter(isAlert),
-    save: (rows) => saveRows(one, rows),
-    remove: (rows) => deleteRows(one, rows),
+    async write(rows) {
+      await saveRows(
+        one,
+        rows.filter((row) => !isOver(row)),
+      );
+      await deleteRows(one, rows.filter(isOver));
+    },
   });
 
-  const without = (rows: readonly AlertRow[]) =>
-    remembered.filter(
-      (row) => !rows.some((one) => one.channel === row.channel && textOfKey(one) === textOfKey(row)),
-    );
   const memory: Rows = {
     read: () => Promise.resolve(remembered),
-    save: (rows) => Promise.resolve(void (remembered = [...without(rows), ...rows])),
-    remove: (rows) => Promise.resolve(void (remembered = without(rows))),
+    write(rows) {
+      const isSame = (one: AlertRow, row: AlertRow): boolean =>
+        one.channel === row.channel && textOfKey(one) === textOfKey(row);
+      const others = remembered.filter((one) => !rows.some((row) => isSame(one, row)));
+      remembered = [...others, ...rows.filter((row) => !isOver(row))];
+      return Promise.resolve();
+    },
   };
 
   async function tellRecorded(now: Status, signal: AbortSignal): Promise<void> {
@@ -165,19 +165,19 @@ export function createNotifier(options: NotifierOptions) {
     let rows = await readOutbox(db, accountIds);
     const isQuiet = channels
       .map((channel) => planOf(rows.filter(isAlert), told, now, channel))
-      .every(({ changed, dropped, due }) => changed.length + dropped.length + due.length === 0);
+      .every(({ changed, due }) => changed.length + due.length === 0);
     if (!isQuiet) {
       await takeTurn(warehouse.url, 'alerts', (one) => tell(rowsOf(one), told, now, signal));
       rows = await readOutbox(db, accountIds);
     }
     recorded = rows.filter(isAlert);
     // Without REPORT_CRON recorded failures are outdated.
-    failedReports = report === undefined ? [] : failedReportsOf(rows);
+    failedReports = report === undefined ? new Map() : failedReportsOf(rows);
   }
 
   return {
     /** The alerts of the status. */
-    get status(): AlertsStatus {
+    get status() {
       const failed = [...recorded, ...remembered].filter(({ tries }) => tries > 0);
       return {
         failedReports,

@@ -50,9 +50,12 @@ export const readOutbox = async (db: Queryable, accountIds: readonly string[]): 
     .from(outbox)
     .where(sql`account_id = any (${toArrayLiteral(accountIds)}::text[])`);
 
-export const failedReportsOf = (rows: readonly OutboxRow[]) =>
-  rows.flatMap((row) =>
-    isAlert(row) || row.problem === null ? [] : [{ accountId: row.account_id, code: row.problem }],
+/** Error codes of reports whose last attempt failed, by account. */
+export const failedReportsOf = (rows: readonly OutboxRow[]): ReadonlyMap<string, string> =>
+  new Map(
+    rows.flatMap((row) =>
+      isAlert(row) || row.problem === null ? [] : [[row.account_id, row.problem] as const],
+    ),
   );
 
 export async function saveRows(db: Queryable, rows: readonly OutboxRow[]): Promise<void> {

@@ -36,7 +36,10 @@ const isHidden = ({ account_id, subject }: AlertRow, problems: readonly Problem[
       ['', subject, subject.replace('reconcile of ', '')].includes(one.subject),
   );
 
-/** `told`: the problems that are sent; `rows`: of the channel. Returns `due`, the rows of the next message. */
+/** Nothing is left to be told of the alert, so its row goes. */
+export const isOver = ({ ended_at, due_at }: AlertRow): boolean => ended_at !== null && due_at === null;
+
+/** `told`: the problems that are sent; `rows`: of the channel. Returns the rows that change, and those of the next message. */
 export function planAlerts(
   rows: readonly AlertRow[],
   told: readonly Problem[],
@@ -54,7 +57,6 @@ export function planAlerts(
       ...{ began_at: toIso(Math.min(sinceMs ?? nowMs, nowMs)), ended_at: null, sent_at: null },
       ...{ due_at: dueOf(kind), tries: 0, problem: null },
     }));
-  const dropped: AlertRow[] = [];
   const staying: AlertRow[] = [];
   for (const row of rows) {
     const { ended_at, sent_at, tries, event } = row;
@@ -63,9 +65,8 @@ export function planAlerts(
       changed.push({ ...row, ended_at: null, due_at: sent_at === null ? dueOf(event) : null });
     else if (isPresent || ended_at !== null || isHidden(row, problems)) staying.push(row);
     // What was never told needs no end.
-    else if (sent_at === null && tries === 0) dropped.push(row);
-    else changed.push({ ...row, ended_at: now, due_at: now });
+    else changed.push({ ...row, ended_at: now, due_at: sent_at === null && tries === 0 ? null : now });
   }
   const due = [...staying, ...changed].filter(({ due_at }) => due_at !== null && toMs(due_at) <= nowMs);
-  return { changed, dropped, due };
+  return { changed, due };
 }

@@ -1,11 +1,16 @@
 /** What the Status is made of: the last read of the warehouse, and the state that only this process has. Pure. */
-import { type OffReason, offReasonOf, type OffReasons } from '../../config/account-config.ts';
+import {
+  type AccountConfig,
+  type OffReason,
+  offReasonOf,
+  type OffReasons,
+} from '../../config/account-config.ts';
 import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import { IDENTITY_METHOD } from '../../engine/streams/optional-methods.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
-import type { Wait } from '../../shared/errors.ts';
+import type { SafetySyncError, Wait } from '../../shared/errors.ts';
 import type { AccountsRead, StreamFacts } from './read-accounts.ts';
 
 export interface StreamStatus extends StreamFacts {
@@ -21,16 +26,32 @@ export interface StreamStatus extends StreamFacts {
 export const budgetOf = (stream: StreamName, budgetMinutes: number): number =>
   streamNamed(stream).staleAfterMs ?? budgetMinutes * MINUTE_MS;
 
-interface Judging {
+/** An account, and what is not in its rows. */
+export interface JudgedAccount {
+  readonly id: string;
+  readonly offReasons: OffReasons;
+  readonly config: Pick<AccountConfig, 'service'>;
+  /** Refusals that this process has met. */
+  readonly refusals?: readonly Refusal[];
+  /** Requests that this process repeats. */
+  readonly waits?: readonly Wait[];
+  /** How stored data differs from the settings, one sentence each. */
+  readonly differences?: readonly string[];
+}
+
+export interface Judging {
+  /** By the database's clock. */
   readonly nowMs: number;
   readonly freshnessBudgetMinutes: number;
-  readonly waits: readonly Wait[];
+  readonly isDatabaseAway?: boolean;
+  /** Error codes of scheduled reports whose last attempt failed, by account. */
+  readonly failedReports: ReadonlyMap<string, string>;
 }
 
 export function toStreamStatus(
   facts: StreamFacts,
-  offReasons: OffReasons,
-  { nowMs, freshnessBudgetMinutes, waits }: Judging,
+  { offReasons, waits = [] }: JudgedAccount,
+  { nowMs, freshnessBudgetMinutes }: Judging,
 ): StreamStatus {
   const { stream, lastSuccessMs, currentUntilMs } = facts;
   const offReason = offReasonOf(offReasons, facts);
@@ -57,13 +78,16 @@ export interface Refusal {
   readonly nextTryMs: number;
 }
 
-/** The state of the alert channels. */
-export interface AlertsStatus {
-  /** `problem`: why the last message was refused; null: it was accepted. Without channels, no alerts are sent. */
-  readonly channels: readonly { readonly name: AlertChannel; readonly problem: string | null }[];
-  /** Scheduled reports that failed at the newest attempt, with the error code. */
-  readonly failedReports: readonly { readonly accountId: string; readonly code: string }[];
+/** A channel of alerts. */
+export interface ChannelStatus {
+  readonly name: AlertChannel;
+  /** Why the last message was refused; null: it was accepted. */
+  readonly problem: string | null;
 }
+
+/** The database cannot be used, or cut off what was under way. */
+export const isOutage = ({ code }: SafetySyncError): boolean =>
+  code === 'database_unreachable' || code === 'lock_lost';
 
 /** The last read of the warehouse. */
 export interface WarehouseFacts {

@@ -111,7 +111,7 @@ export const ALERT_WORDS: Readonly<Record<AlertEvent, AlertWords>> = {
     when: 'the service sends a field that this version does not know; over when it no longer does',
     is: (subjects) => `the service sends new fields: ${fields(subjects)}`,
     advice:
-      '_raw keeps its values, but of people; safety-sync data-issues shows it. A column for it needs another version of safety-sync.',
+      'Its values are kept in _raw, except those of people; safety-sync data-issues shows it. A column for it needs another version of safety-sync.',
   },
   report_failed: {
     when: 'the [report](#the-report) could not be made, written or sent',
@@ -138,30 +138,35 @@ const WORDS: Readonly<Record<ProblemKind, Words>> = {
   stopping: { is: () => 'the worker is stopping' },
 };
 
-/** The advice about a problem by its code, else by its kind; empty: there is none. */
-export const adviceAbout = (
-  kind: ProblemKind,
-  code: string | null,
-  sources: readonly TokenSource[],
-): string => adviceOf(code ?? '', ...sources) || (WORDS[kind].advice ?? '');
+/** A problem; `token`: the source of the account's token, which an advice may name. */
+export const problem = (
+  { kind, code = null, ...given }: Partial<Problem> & Pick<Problem, 'kind' | 'level'>,
+  token: readonly TokenSource[] = [],
+): Problem => ({
+  ...{ kind, code, accountId: null, subject: '', isReason: false, isFailure: false },
+  ...{ detail: null, quote: null, note: null, sinceMs: null },
+  advice: adviceOf(code ?? '', ...token) || (WORDS[kind].advice ?? ''),
+  ...given,
+});
 
 /**
- * For people: problems that differ in their subjects only are one. `what`: `follow-ups and documents are stale`; `text`:
- * everything that is known, with the advice.
+ * For people: problems that differ in their subjects only are one. `what`: `follow-ups and documents are stale`; `said`: with
+ * the details; `text`: everything that is known, with the advice.
  */
 export function describeProblems(problems: readonly Problem[]) {
   const kindOf = (one: Problem) => JSON.stringify({ ...one, subject: '', sinceMs: null });
   return groupBy(problems, kindOf).map((alike) => {
     const [one] = alike;
-    const { kind, code, detail, quote, note, tokenSource } = one;
+    const { kind, code, detail, quote, note, advice } = one;
     const what = WORDS[kind].is(alike.map(({ subject }) => subject));
-    if (kind === 'differs' || kind === 'request_limit') return { problem: one, what, text: detail ?? '' };
-    const advice = one.advice ?? adviceAbout(kind, code, tokenSource === null ? [] : [tokenSource]);
-    const reasons = [code, quote].flatMap((text) => text?.replace(/\.$/, '') ?? []).join(': ');
-    const facts = [what, detail].flatMap((text) => text?.replace(/\.$/, '') ?? []).join(': ');
-    const texts = [`${facts}${reasons === '' ? '' : ` (${reasons})`}`, advice, note ?? ''];
-    const sentences = texts.filter((text) => text !== '').map(capital);
-    return { problem: one, what, text: sentences.map((text) => text.replace(/[^.!?…]$/, '$&.')).join(' ') };
+    const join = (texts: readonly (string | null)[]): string =>
+      texts.flatMap((text) => text?.replace(/\.$/, '') ?? []).join(': ');
+    const named = `${join([what, detail])}${code === null ? '' : ` (${code})`}`;
+    const said = join([named, quote]);
+    const isSaid = kind === 'differs' || kind === 'request_limit';
+    const sentences = isSaid ? [detail ?? ''] : [said, advice, note ?? ''].filter((text) => text !== '');
+    const text = sentences.map((sentence) => capital(sentence).replace(/[^.!?…]$/, '$&.')).join(' ');
+    return { problem: one, alike, what, said, text };
   });
 }
 

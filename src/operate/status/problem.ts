@@ -1,6 +1,5 @@
 /** One entry of the list of problems (problems.ts). */
 import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
-import type { TokenSource } from '../../shared/errors.ts';
 
 /** Problems that are sent as alerts, and others that are only shown. */
 export type ProblemKind =
@@ -33,24 +32,8 @@ export interface Problem {
   /** What alerts do not say: texts of the service or the database, and what changes from minute to minute. */
   readonly quote: string | null;
   readonly note: string | null;
-  /** Advice that does not follow from kind and code. */
-  readonly advice: string | null;
-  readonly tokenSource: TokenSource | null;
+  /** Empty: there is none. */
+  readonly advice: string;
   /** null: unknown. */
   readonly sinceMs: number | null;
 }
-
-export const problem = (given: Partial<Problem> & Pick<Problem, 'kind' | 'level'>): Problem => ({
-  accountId: null,
-  subject: '',
-  isReason: false,
-  isFailure: false,
-  code: null,
-  detail: null,
-  quote: null,
-  note: null,
-  advice: null,
-  tokenSource: null,
-  sinceMs: null,
-  ...given,
-});

@@ -5,25 +5,27 @@
  */
 import { streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { ERROR_KINDS, type ErrorCode, type TokenSource, type Wait } from '../../shared/errors.ts';
+import { tokenSourceOf } from '../../config/account-config.ts';
+import { ERROR_KINDS, type ErrorCode, type Wait } from '../../shared/errors.ts';
 import { formatAge, formatDuration, formatNumber, formatTime, roughly } from '../../shared/format.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import {
-  type AlertsStatus,
   budgetOf,
-  type Refusal,
+  type ChannelStatus,
+  type JudgedAccount,
+  type Judging,
   type StreamStatus,
   type WarehouseFacts,
   type WorkerState,
 } from './facts.ts';
-import { streamNames, waitWords } from './problem-words.ts';
-import { type Problem, problem } from './problem.ts';
+import { problem, streamNames, waitWords } from './problem-words.ts';
+import type { Problem } from './problem.ts';
 
 interface ProcessState {
   readonly worker: WorkerState;
   /** What the migration waits for, in words; null: it does not wait. */
   readonly migrationWaits: string | null;
-  readonly alerts: AlertsStatus;
+  readonly channels: readonly ChannelStatus[];
   readonly warehouse: WarehouseFacts;
   readonly accounts: readonly { readonly waits?: readonly Wait[] }[];
   readonly nowMs: number;
@@ -31,7 +33,7 @@ interface ProcessState {
 
 /** Problems of all accounts of a worker, the worst first. */
 export function processProblems(state: ProcessState): Problem[] {
-  const { worker, migrationWaits, alerts, warehouse, accounts, nowMs } = state;
+  const { worker, migrationWaits, channels, warehouse, accounts, nowMs } = state;
   const { accountsRead: read, problem: away } = warehouse;
   const found: Problem[] = [];
   if (worker === 'stopping') found.push(problem({ kind: 'stopping', level: 'warning', isReason: true }));
@@ -47,27 +49,17 @@ export function processProblems(state: ProcessState): Problem[] {
     const note = wait === undefined ? null : waitWords(wait, nowMs);
     found.push(problem({ kind: 'starting', level: 'busy', isReason: true, note }));
   }
-  for (const { name: subject, problem: quote } of alerts.channels)
+  for (const { name: subject, problem: quote } of channels)
     if (quote !== null) found.push(problem({ kind: 'alerts_refused', level: 'warning', subject, quote }));
   return found;
 }
 
-/** The state of an account, as far as it decides what is wrong. Times are by the database's clock. */
-export interface AccountFacts {
-  readonly accountId: string;
+/** The state of an account, as far as it decides what is wrong. */
+export interface AccountState extends Judging {
+  readonly account: JudgedAccount;
   /** Empty: they were not read. */
   readonly streams: readonly StreamStatus[];
-  /** Refusals that this process has met. */
-  readonly refusals: readonly Refusal[];
-  readonly tokenSource: TokenSource;
   readonly blockedUntilMs: number | null;
-  /** Error code of the scheduled report, if its last attempt failed. */
-  readonly failedReport: string | null;
-  /** How stored data differs from the settings, one sentence each. */
-  readonly differences: readonly string[];
-  readonly isDatabaseAway: boolean;
-  readonly freshnessBudgetMinutes: number;
-  readonly nowMs: number;
 }
 
 /** By these nothing of the service is there: every stream that asks it fails alike. */
@@ -93,14 +85,19 @@ const isUsed = ({ offReason }: StreamStatus): boolean => offReason === null || o
 const span = (ms: number): string => roughly(formatDuration(Math.max(SECOND_MS, ms)));
 
 /** What stops all streams, or one for good: refused credentials, a service that is away. */
-function causesOf({ accountId, streams, refusals, nowMs, tokenSource }: AccountFacts): Cause[] {
+function causesOf({ account, streams, nowMs }: AccountState): Cause[] {
+  const { id: accountId, refusals = [] } = account;
+  const token = [tokenSourceOf(account.config)];
   const newest = Math.max(0, ...streams.map(({ lastSuccessMs }) => lastSuccessMs ?? 0));
   const used = streams.filter(isUsed);
   const refused = (subject: string, given: Partial<Problem>): Cause => ({
-    problem: problem({
-      ...{ kind: 'credentials_refused', level: 'bad', accountId, subject, tokenSource },
-      ...{ isReason: true, isFailure: true, ...given },
-    }),
+    problem: problem(
+      {
+        ...{ kind: 'credentials_refused', level: 'bad', accountId, subject },
+        ...{ isReason: true, isFailure: true, ...given },
+      },
+      token,
+    ),
     stops: (stream) => subject === '' || subject === stream,
   });
   const causes = refusals.map(({ stream, holdsAll, code, advice, sinceMs, nextTryMs }) =>
@@ -131,11 +128,13 @@ function causesOf({ accountId, streams, refusals, nowMs, tokenSource }: AccountF
   if (first !== undefined) {
     const sinceMs = Math.min(...away.map((one) => one.sinceMs));
     causes.push({
-      problem: problem({
-        ...{ kind: 'service_away', level: 'warning', accountId, isFailure: true, sinceMs },
-        ...{ code: first.code, quote: first.quote, tokenSource },
-        note: `It has been so for ${span(nowMs - sinceMs)}.`,
-      }),
+      problem: problem(
+        {
+          ...{ kind: 'service_away', level: 'warning', accountId, isFailure: true, sinceMs },
+          ...{ code: first.code, quote: first.quote, note: `It has been so for ${span(nowMs - sinceMs)}.` },
+        },
+        token,
+      ),
       // A stream that failed for another reason has a problem of its own.
       stops: (stream) => away.some((one) => one.stream === stream) || !failing.includes(stream),
     });
@@ -147,7 +146,7 @@ function causesOf({ accountId, streams, refusals, nowMs, tokenSource }: AccountF
 }
 
 /** The streams that are late because of the cause are part of it. */
-function withLate({ problem: cause, stops }: Cause, { streams }: AccountFacts): Problem {
+function withLate({ problem: cause, stops }: Cause, { streams }: AccountState): Problem {
   const late = streams.filter((one) => isLate(one) && stops(one.stream) && !completesOthers(one.stream));
   if (late.length === 0) return cause;
   const names = streamNames(late.map(({ stream }) => stream));
@@ -155,12 +154,14 @@ function withLate({ problem: cause, stops }: Cause, { streams }: AccountFacts): 
   return { ...cause, level: 'bad', isReason: true, note };
 }
 
-function streamProblems(one: StreamStatus, state: AccountFacts, isStopped: boolean): Problem[] {
-  const { accountId, nowMs, freshnessBudgetMinutes, tokenSource } = state;
+function streamProblems(one: StreamStatus, state: AccountState, isStopped: boolean): Problem[] {
+  const { account, nowMs, freshnessBudgetMinutes } = state;
   const { stream, failingWith, failedReconcile, lastSuccessMs } = one;
   const found: Problem[] = [];
   const add = (given: Parameters<typeof problem>[0]): void =>
-    void found.push(problem({ accountId, subject: stream, tokenSource, ...given }));
+    void found.push(
+      problem({ accountId: account.id, subject: stream, ...given }, [tokenSourceOf(account.config)]),
+    );
   const isReason = !completesOthers(stream);
   if (isLate(one) && !isStopped) {
     if (lastSuccessMs === null) {
@@ -201,8 +202,9 @@ function streamProblems(one: StreamStatus, state: AccountFacts, isStopped: boole
 }
 
 /** Problems of one account, causes first. */
-export function accountProblems(state: AccountFacts): Problem[] {
-  const { accountId, streams, blockedUntilMs, failedReport, differences, isDatabaseAway } = state;
+export function accountProblems(state: AccountState): Problem[] {
+  const { streams, blockedUntilMs, failedReports, isDatabaseAway = false } = state;
+  const { id: accountId, differences = [] } = state.account;
   const causes = causesOf(state);
   const found = [
     ...causes.map((cause) => withLate(cause, state)),
@@ -210,8 +212,8 @@ export function accountProblems(state: AccountFacts): Problem[] {
       streamProblems(one, state, isDatabaseAway || causes.some(({ stops }) => stops(one.stream))),
     ),
   ];
-  if (failedReport !== null)
-    found.push(problem({ kind: 'report_failed', level: 'warning', accountId, code: failedReport }));
+  const code = failedReports.get(accountId);
+  if (code !== undefined) found.push(problem({ kind: 'report_failed', level: 'warning', accountId, code }));
   for (const detail of differences)
     found.push(problem({ kind: 'differs', level: 'warning', accountId, detail }));
   if (blockedUntilMs !== null) {

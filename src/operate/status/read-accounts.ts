@@ -1,7 +1,7 @@
 /** Reads the facts about the streams of accounts: the view `safety_sync.status`, and what only locks show. */
 import { sql } from 'drizzle-orm';
 import { type Clock, systemClock } from '../../shared/time.ts';
-import { STREAMS } from '../../engine/streams/index.ts';
+import { STREAMS, streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { Connection } from '../../engine/database/connection.ts';
 import { msOf } from '../../engine/database/sql-names.ts';
@@ -35,6 +35,16 @@ export interface StreamFacts {
   readonly heldUpBy: string | null;
 }
 
+/** What is stored of an account. */
+interface AccountFacts {
+  /** All streams, in the order of the registry. */
+  readonly streams: readonly StreamFacts[];
+  /** End of the wait for the limit of the service, by the database's clock; null: requests do not wait. */
+  readonly blockedUntilMs: number | null;
+  /** The optional methods that the service lacks. */
+  readonly notOffered: readonly string[];
+}
+
 export interface AccountsRead {
   /** Start of the read by the database's clock, ms; all values were read then or later. */
   readonly databaseNowMs: number;
@@ -44,39 +54,35 @@ export interface AccountsRead {
   readonly pendingMigrations: number;
   /** Tables are as they should be, and views are not yet. */
   readonly arePendingViews: boolean;
-  /** All streams of an account, in the order of the registry. Empty while migrations are pending. */
-  readonly accounts: ReadonlyMap<string, readonly StreamFacts[]>;
-  /** Accounts whose requests wait for the limit of their service, and until when by the database's clock. */
-  readonly blocked: ReadonlyMap<string, number>;
-  /** The optional methods that an account's service lacks. */
-  readonly notOffered: ReadonlyMap<string, readonly string[]>;
+  /** Empty while migrations are pending. */
+  readonly accounts: ReadonlyMap<string, AccountFacts>;
 }
 
 const streamKey = (one: { readonly account_id: string; readonly stream: StreamName }): string =>
   `${one.stream} ${one.account_id}`;
 
 /** A row of `safety_sync.status`. An account whose first request was refused has one without a stream. */
-interface StatusRow
-  extends Record<string, unknown>, Omit<StreamFacts, 'isRunning' | 'newFields' | 'isOffered' | 'heldUpBy'> {
+interface StatusRow extends Record<string, unknown> {
   readonly account_id: string;
+  readonly stream: StreamName;
+  /** JSON: what is stored of the stream. */
+  readonly facts: string;
   readonly openRunId: number | null;
-  readonly newFields: string;
+  /** JSON: a list. */
   readonly notOffered: string;
   readonly blockedUntilMs: number | null;
 }
 
 /** The state of an account without any data. */
-export const UNKNOWN_STREAMS: readonly StreamFacts[] = STREAMS.map(({ name: stream }) => ({
-  ...{ stream, lastSuccessMs: null, watermarkMs: null, calculatedMs: null, currentUntilMs: null },
-  ...{
-    isRunning: false,
-    failingWith: null,
-    failedMessage: null,
-    failingSinceMs: null,
-    failedReconcile: null,
-  },
-  ...{ repaired: 0, openIssues: 0, newFields: [], isOffered: true, heldUpBy: null },
-}));
+export const UNKNOWN: AccountFacts = {
+  streams: STREAMS.map(({ name: stream }) => ({
+    ...{ stream, lastSuccessMs: null, watermarkMs: null, calculatedMs: null, currentUntilMs: null },
+    ...{ isRunning: false, failingWith: null, failedMessage: null, failingSinceMs: null },
+    ...{ failedReconcile: null, repaired: 0, openIssues: 0, newFields: [], isOffered: true, heldUpBy: null },
+  })),
+  blockedUntilMs: null,
+  notOffered: [],
+};
 
 /** Sessions that are no runs and hold a lock that runs wait for, for example an index build or a forgotten transaction. */
 async function readHolders(db: Connection['db']): Promise<ReadonlyMap<string, string | null>> {
@@ -94,61 +100,48 @@ async function readHolders(db: Connection['db']): Promise<ReadonlyMap<string, st
   return new Map(runs.map((run) => [streamKey(run), holders.get(run.pid) ?? null]));
 }
 
-const toTexts = (json: string): readonly string[] => JSON.parse(json) as string[];
-
 export async function readAccounts(
   { db, query }: Pick<Connection, 'db' | 'query'>,
   accountIds: readonly string[],
   { clock = systemClock }: { readonly clock?: Pick<Clock, 'now'> } = {},
 ): Promise<AccountsRead> {
   const [time] = await db.execute<{ now: number }>(sql`select ${msOf('clock_timestamp()')} as now`);
-  const read = { databaseNowMs: time?.now ?? 0, readAtMs: clock.now() };
   const { pending, pendingTables, changed } = await readMigrationStatus({ query });
   // Our own view is made at once; until then nothing can be read by it.
   const isOwnPending = changed.some(({ name }) => name === 'safety_sync.status');
   const pendingMigrations = pendingTables > 0 ? pendingTables : isOwnPending ? 1 : 0;
-  const migrations = { pendingMigrations, arePendingViews: pending > 0 && pendingMigrations === 0 };
-  if (pendingMigrations > 0)
-    return { ...read, ...migrations, accounts: new Map(), blocked: new Map(), notOffered: new Map() };
+  const arePendingViews = pending > 0 && pendingMigrations === 0;
+  const read = { databaseNowMs: time?.now ?? 0, readAtMs: clock.now(), pendingMigrations, arePendingViews };
+  if (pendingMigrations > 0) return { ...read, accounts: new Map() };
   const rows = await db.execute<StatusRow>(sql`
-    select account_id, stream, ${msOf('last_success_at')} as "lastSuccessMs", ${msOf('watermark')} as "watermarkMs",
-      ${msOf('calculated_at')} as "calculatedMs", ${msOf('current_until')} as "currentUntilMs", open_run_id::float8 as "openRunId",
-      failing_with as "failingWith", failed_message as "failedMessage", ${msOf('failing_since')} as "failingSinceMs",
-      failed_reconcile as "failedReconcile", coalesce(repaired, 0)::float8 as repaired, open_issues as "openIssues",
-      to_json(new_fields)::text as "newFields", to_json(not_offered)::text as "notOffered", ${msOf('blocked_until')} as "blockedUntilMs"
+    select account_id, stream, open_run_id::float8 as "openRunId", to_json(not_offered)::text as "notOffered",
+      ${msOf('blocked_until')} as "blockedUntilMs", json_build_object('lastSuccessMs', ${msOf('last_success_at')},
+        'watermarkMs', ${msOf('watermark')}, 'calculatedMs', ${msOf('calculated_at')}, 'currentUntilMs', ${msOf('current_until')},
+        'failingWith', failing_with, 'failedMessage', failed_message, 'failingSinceMs', ${msOf('failing_since')},
+        'failedReconcile', failed_reconcile, 'repaired', coalesce(repaired, 0), 'openIssues', open_issues,
+        'newFields', new_fields)::text as facts
     from safety_sync.status where account_id = any (${toArrayLiteral(accountIds)}::text[])`);
   const isAtWork = rows.some(({ openRunId }) => openRunId !== null);
   const dead = isAtWork ? await findDeadRuns(db, accountIds) : new Set<number>();
   const holders = isAtWork ? await readHolders(db) : new Map<string, string | null>();
-  const byKey = new Map(rows.map((row) => [streamKey(row), row]));
-  const byAccount = new Map(rows.map((row) => [row.account_id, row]));
-  const factsOf = (account_id: string): StreamFacts[] =>
-    UNKNOWN_STREAMS.map((unknown, at) => {
-      const key = streamKey({ account_id, stream: unknown.stream });
-      const row = byKey.get(key);
+  const factsOf = (id: string): AccountFacts => {
+    const own = rows.filter((row) => row.account_id === id);
+    const [one] = own;
+    if (one === undefined) return UNKNOWN;
+    const notOffered = JSON.parse(one.notOffered) as readonly string[];
+    const streams = UNKNOWN.streams.map((unknown): StreamFacts => {
+      const row = own.find(({ stream }) => stream === unknown.stream);
       if (row === undefined) return unknown;
-      const { lastSuccessMs, watermarkMs, calculatedMs, currentUntilMs, failingWith, failedMessage } = row;
-      const { failingSinceMs, failedReconcile, repaired, openIssues } = row;
-      const lacking = toTexts(row.notOffered);
+      const { optionalMethods } = streamNamed(row.stream);
       return {
         ...unknown,
-        ...{ lastSuccessMs, watermarkMs, calculatedMs, currentUntilMs, failingWith, failedMessage },
-        ...{ failingSinceMs, failedReconcile, repaired, openIssues },
+        ...(JSON.parse(row.facts) as Partial<StreamFacts>),
         isRunning: row.openRunId !== null && !dead.has(row.openRunId),
-        newFields: toTexts(row.newFields),
-        heldUpBy: holders.get(key) ?? null,
-        isOffered: STREAMS[at]?.optionalMethods?.every((one) => lacking.includes(one)) !== true,
+        heldUpBy: holders.get(streamKey(row)) ?? null,
+        isOffered: optionalMethods?.every((method) => notOffered.includes(method)) !== true,
       };
     });
-  return {
-    ...read,
-    ...migrations,
-    accounts: new Map(accountIds.map((id) => [id, factsOf(id)])),
-    blocked: new Map(
-      [...byAccount].flatMap(([id, { blockedUntilMs }]) =>
-        blockedUntilMs === null ? [] : [[id, blockedUntilMs] as const],
-      ),
-    ),
-    notOffered: new Map([...byAccount].map(([id, row]) => [id, toTexts(row.notOffered)])),
+    return { streams, blockedUntilMs: one.blockedUntilMs, notOffered };
   };
+  return { ...read, accounts: new Map(accountIds.map((id) => [id, factsOf(id)])) };
 }

@@ -2,71 +2,47 @@
  * The Status: all data that operators see, for one account or several. It combines the last read of the warehouse with the
  * state of this process. Times are ms since 1970 by the database's clock; null: never, or unknown. Pure.
  */
-import { type AccountConfig, type OffReasons, tokenSourceOf } from '../../config/account-config.ts';
-import type { Wait } from '../../shared/errors.ts';
 import { capital } from '../../shared/format.ts';
 import { VERSION } from '../../version.ts';
 import {
-  type AlertsStatus,
-  type Refusal,
+  type ChannelStatus,
+  type JudgedAccount,
+  type Judging,
   toStreamStatus,
   type WarehouseFacts,
   type WorkerState,
 } from './facts.ts';
 import { describeProblems } from './problem-words.ts';
 import type { Problem } from './problem.ts';
-import { type AccountFacts, accountProblems, processProblems } from './problems.ts';
-import { type AccountsRead, UNKNOWN_STREAMS } from './read-accounts.ts';
+import { accountProblems, processProblems } from './problems.ts';
+import { type AccountsRead, UNKNOWN } from './read-accounts.ts';
 
 /** The worst first. */
 export const LEVELS = ['bad', 'warning', 'busy', 'good'] as const;
 export type Level = (typeof LEVELS)[number];
 
-interface DescribedAccount {
-  readonly id: string;
-  readonly offReasons: OffReasons;
-  readonly config: Pick<AccountConfig, 'service'>;
-}
-
-type Judged = Pick<AccountFacts, 'nowMs' | 'freshnessBudgetMinutes'> &
-  Partial<Pick<AccountFacts, 'refusals' | 'failedReport' | 'differences' | 'isDatabaseAway'>> & {
-    readonly waits?: readonly Wait[];
-  };
-
 /** The streams of an account and its problems. `read` null: not read yet. */
-export function judgeAccount(
-  { id: accountId, offReasons, config }: DescribedAccount,
-  read: AccountsRead | null,
-  judged: Judged,
-) {
+export function judgeAccount(account: JudgedAccount, read: AccountsRead | null, judging: Judging) {
+  const { id: accountId } = account;
   const isRead = read?.accounts.has(accountId) === true;
-  const facts = read?.accounts.get(accountId) ?? UNKNOWN_STREAMS;
-  const streams = facts.map((one) => toStreamStatus(one, offReasons, { waits: [], ...judged }));
-  const blockedUntilMs = read?.blocked.get(accountId) ?? null;
-  const problems = accountProblems({
-    ...{ refusals: [], failedReport: null, differences: [], isDatabaseAway: false, ...judged },
-    ...{ accountId, streams: isRead ? streams : [], tokenSource: tokenSourceOf(config), blockedUntilMs },
-  });
+  const { streams: facts, blockedUntilMs } = read?.accounts.get(accountId) ?? UNKNOWN;
+  const streams = facts.map((one) => toStreamStatus(one, account, judging));
+  const problems = accountProblems({ ...judging, account, streams: isRead ? streams : [], blockedUntilMs });
   return { accountId, streams, blockedUntilMs, problems };
 }
 
-export interface StatusFacts {
-  readonly freshnessBudgetMinutes: number;
+export interface StatusFacts extends Pick<Judging, 'freshnessBudgetMinutes' | 'failedReports'> {
   /** By this process's clock. */
   readonly nowMs: number;
   readonly uptimeMs: number;
   readonly worker: WorkerState;
   readonly owner: string;
   readonly migrationWaits: string | null;
-  readonly alerts: AlertsStatus;
+  /** Without channels, no alerts are sent. */
+  readonly channels: readonly ChannelStatus[];
   readonly warehouse: WarehouseFacts;
-  /** One account, or all of them. `differences`: how its stored data differs from the settings, where that was read. */
-  readonly accounts: readonly {
-    readonly account: DescribedAccount;
-    readonly refusals: readonly Refusal[];
-    readonly waits?: readonly Wait[];
-    readonly differences?: readonly string[];
-  }[];
+  /** One account, or all of them. */
+  readonly accounts: readonly JudgedAccount[];
 }
 
 export type Status = ReturnType<typeof buildStatus>;
@@ -104,26 +80,22 @@ function judgeAll(problems: readonly Problem[], accounts: readonly { readonly le
 }
 
 export function buildStatus(facts: StatusFacts) {
-  const { warehouse, accounts: runners, alerts, freshnessBudgetMinutes, worker, owner, uptimeMs } = facts;
+  const { warehouse, channels, worker, owner, uptimeMs } = facts;
   const { accountsRead: read, problem } = warehouse;
   // Ages are computed by the database's clock, because stored times are.
   const nowMs = facts.nowMs + (read === null ? 0 : read.databaseNowMs - read.readAtMs);
-  const isDatabaseAway = problem !== null;
   const ofProcess = processProblems(facts);
-  const accounts = runners.map(({ account, refusals, waits = [], differences = [] }) => {
-    const failedReport = alerts.failedReports.find(({ accountId }) => accountId === account.id)?.code ?? null;
-    const judged = judgeAccount(account, read, {
-      ...{ nowMs, freshnessBudgetMinutes, refusals, waits, differences, failedReport, isDatabaseAway },
-    });
+  const accounts = facts.accounts.map((account) => {
+    const judged = judgeAccount(account, read, { ...facts, nowMs, isDatabaseAway: problem !== null });
     // The judgement of a single account includes that of the process.
-    const problems = [...(runners.length === 1 ? ofProcess : []), ...judged.problems];
+    const problems = [...(facts.accounts.length === 1 ? ofProcess : []), ...judged.problems];
     return { ...judged, problems, isReady: isReliable(problems), verdict: judge(problems) };
   });
   const rank = ({ verdict }: (typeof accounts)[number]): number => LEVELS.indexOf(verdict.level);
   accounts.sort((one, other) => rank(one) - rank(other) || (one.accountId < other.accountId ? -1 : 1));
   const [only] = accounts.length === 1 ? accounts : [];
   return {
-    ...{ version: VERSION, owner, worker, uptimeMs, nowMs, alerts },
+    ...{ version: VERSION, owner, worker, uptimeMs, nowMs, alerts: { channels } },
     database: {
       isUp: problem === null && read !== null,
       /** When the database was read; null: not yet. */

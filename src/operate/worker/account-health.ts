@@ -10,8 +10,7 @@ import type { Logger } from '../../shared/logger.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { authFailureOf, runFailure, type RunResult } from '../../engine/sync/run.ts';
-import { isOutage } from '../status/database-outage.ts';
-import type { Refusal } from '../status/facts.ts';
+import { isOutage, type Refusal } from '../status/facts.ts';
 
 /** A sync that follows from the result of another run. */
 export interface NextSync {
@@ -37,8 +36,10 @@ export function createAccountHealth({ log, clock, streams, hasNewToken }: Accoun
   /** By stream; null: all streams. `count`: refusals in a row. */
   const held = new Map<StreamName | null, Refusal & { readonly count: number }>();
 
-  const isWaiting = (key: StreamName | null): boolean =>
-    clock.now() < (held.get(key)?.nextTryMs ?? 0) - TOLERANCE_MS;
+  const nextTryMs = (...keys: readonly (StreamName | null)[]): number =>
+    Math.max(...keys.map((key) => held.get(key)?.nextTryMs ?? 0));
+  const isWaiting = (...keys: readonly (StreamName | null)[]): boolean =>
+    clock.now() < nextTryMs(...keys) - TOLERANCE_MS;
 
   function refuse(stream: StreamName, { code, advice, requestId }: SafetySyncError): NextSync[] {
     const key = code === 'token_permission' ? stream : null;
@@ -59,7 +60,9 @@ export function createAccountHealth({ log, clock, streams, hasNewToken }: Accoun
 
   return {
     /** False: the stream must not be requested now. */
-    mayRun: (stream: StreamName): boolean => !(isWaiting(null) || isWaiting(stream)) || hasNewToken(),
+    mayRun: (stream: StreamName): boolean => !isWaiting(null, stream) || hasNewToken(),
+    /** 0: the stream is not held. */
+    nextTryMs: (stream: StreamName): number => nextTryMs(null, stream),
     /** What follows from the result of a run. */
     end(result: RunResult): NextSync[] {
       const { stream, requests } = result;

@@ -1,7 +1,7 @@
 /** Runs the jobs of one account. A failure here affects no other account. */
 import type { Account } from '../../app.ts';
 import { createAccountHealth, type NextSync } from './account-health.ts';
-import { type DatabaseOutage, isOutage } from '../status/database-outage.ts';
+import { isOutage } from '../status/facts.ts';
 import type { Metrics } from '../status/metrics.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
@@ -15,9 +15,7 @@ interface AccountRunnerOptions {
   readonly account: Account;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** The outage of the database that all accounts share. */
-  readonly outage: DatabaseOutage;
-  readonly monitor: Pick<Monitor, 'refreshSoon'>;
+  readonly monitor: Pick<Monitor, 'refreshSoon' | 'recordFailure'>;
   /** Called when a newer program has migrated the warehouse, because runs of this process can no longer store. */
   readonly onNewer: (error: SafetySyncError) => void;
 }
@@ -38,7 +36,7 @@ function whenDue(result: RunResult): NextSync[] {
 export type AccountRunner = ReturnType<typeof createAccountRunner>;
 
 export function createAccountRunner(options: AccountRunnerOptions) {
-  const { account, clock, metrics, outage, monitor } = options;
+  const { account, clock, metrics, monitor } = options;
   const { log, id, scheduled: streams } = account;
   const health = createAccountHealth({ log, clock, streams, hasNewToken: () => account.api.hasNewToken });
   /** Jobs whose last run the database has cut off. */
@@ -50,7 +48,7 @@ export function createAccountRunner(options: AccountRunnerOptions) {
     const isCutOff = error !== undefined && isOutage(error);
     cutOff.delete(runName(stream, kind));
     if (isCutOff) {
-      outage.recordFailure(error, true);
+      monitor.recordFailure(error, true);
       cutOff.set(runName(stream, kind), job);
     }
     // The beginning of the outage was logged, and the refusal.

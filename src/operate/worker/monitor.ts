@@ -1,9 +1,11 @@
-/** Reads the state of the warehouse every few seconds, so that status requests never wait for the database. */
+/**
+ * Reads the state of the warehouse every few seconds, so that status requests never wait for the database. Logs the beginning
+ * and the end of an outage, once each, whoever meets it: runs, this read, the alerts.
+ */
 import type { AccountsRead } from '../status/read-accounts.ts';
 import type { WarehouseFacts } from '../status/facts.ts';
-import { type DatabaseOutage, isOutage } from '../status/database-outage.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { formatDuration } from '../../shared/format.ts';
+import { formatDuration, formatNumber } from '../../shared/format.ts';
 import type { Logger } from '../../shared/logger.ts';
 import { oneAtATime } from '../../shared/one-at-a-time.ts';
 import { type Clock, SECOND_MS, withTimeout } from '../../shared/time.ts';
@@ -16,7 +18,6 @@ export interface MonitorOptions {
   /** Called when a new connection was opened during an outage, at most once per `everyMs`: failed runs may retry. */
   readonly onConnected: () => void;
   readonly clock: Clock;
-  readonly outage: DatabaseOutage;
   readonly log: Logger;
   /** The interval between reads. */
   readonly everyMs: number;
@@ -28,29 +29,47 @@ const READ_TIMEOUT_MS = 10 * SECOND_MS;
 
 export type Monitor = ReturnType<typeof createMonitor>;
 
-export function createMonitor(options: MonitorOptions) {
-  const { clock, outage, log, everyMs } = options;
-  let latest: WarehouseFacts = { accountsRead: null, problem: null };
+export function createMonitor({ clock, log, everyMs, ...options }: MonitorOptions) {
+  let accountsRead: AccountsRead | null = null;
+  let problem: WarehouseFacts['problem'] = null;
+  let failedRuns = 0;
   let timer: NodeJS.Timeout | undefined;
   let timerAtMs = Infinity;
   let isStopped = false;
   let connectedMs = -Infinity;
 
-  function recordFailure(caught: unknown): void {
+  /** `isRun` false: a check by the worker itself. */
+  function recordFailure({ code, message, advice }: SafetySyncError, isRun = false): void {
     if (isStopped) return;
-    const error = toDatabaseError(caught);
-    const { code, message, advice } = error;
-    const sinceMs = latest.problem?.sinceMs ?? clock.now();
-    latest = { ...latest, problem: { code, message, advice, sinceMs } };
-    if (isOutage(error)) outage.recordFailure(error);
-    else log.error({ error_code: code }, `the status cannot be read: ${message}`);
+    if (problem === null) {
+      log.error(
+        { error_code: code, error_message: message, advice },
+        `the database cannot be used (${code}: ${message}); retrying; further failures are not logged until it is back. ${advice}`,
+      );
+      problem = { code, message, advice, sinceMs: clock.now() };
+      failedRuns = 0;
+    }
+    // A lost session has no reason of its own.
+    if (problem.code === 'lock_lost') problem = { ...problem, code, message, advice };
+    if (isRun) failedRuns += 1;
+  }
+
+  /** The database can be used. */
+  function recordResponse(): void {
+    if (problem === null) return;
+    const durationMs = Math.max(0, clock.now() - problem.sinceMs);
+    problem = null;
+    log.info(
+      { duration_ms: Math.round(durationMs), failed_runs: failedRuns },
+      `the database is back after ${formatDuration(durationMs)}; ${formatNumber(failedRuns, 'run')} failed meanwhile`,
+    );
   }
 
   /** Ends an outage when a new connection opens. Connections that are already open prove nothing. */
   async function endOutage(): Promise<void> {
-    if (outage.current === null) return;
+    if (problem === null) return;
     await options.connect();
-    outage.recordResponse();
+    recordResponse();
     // Where connections are scarce, runs that try again at once take them from each other.
     const nowMs = clock.monotonicMs();
     if (nowMs - connectedMs < everyMs) return;
@@ -60,7 +79,7 @@ export function createMonitor(options: MonitorOptions) {
 
   /** A result that arrives after the timeout is still used. */
   const read = oneAtATime(async (): Promise<void> => {
-    latest = { accountsRead: await options.read(), problem: null };
+    accountsRead = await options.read();
     await endOutage();
   });
 
@@ -72,7 +91,7 @@ export function createMonitor(options: MonitorOptions) {
         throw new SafetySyncError('database_unreachable', message);
       }
     } catch (error) {
-      recordFailure(error);
+      recordFailure(toDatabaseError(error));
     }
     schedule(everyMs);
   });
@@ -91,8 +110,10 @@ export function createMonitor(options: MonitorOptions) {
 
   return {
     get latest(): WarehouseFacts {
-      return { ...latest, problem: outage.current ?? latest.problem };
+      return { accountsRead, problem };
     },
+    recordFailure,
+    recordResponse,
     /** Reads now; never rejects. */
     refresh,
     /** Reads within a second, because a run has changed the state. */

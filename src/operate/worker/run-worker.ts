@@ -5,7 +5,7 @@ import type { App } from '../../app.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { closeAllDeadRuns } from '../../engine/control-tables/runs.ts';
 import { settleProtection } from '../../engine/sync/forget.ts';
-import { createDatabaseOutage, type DatabaseOutage, isOutage } from '../status/database-outage.ts';
+import { isOutage } from '../status/facts.ts';
 import { backoff } from '../../shared/backoff.ts';
 import { oneAtATime } from '../../shared/one-at-a-time.ts';
 import { SECOND_MS, sleep, untilAborted, withTimeout } from '../../shared/time.ts';
@@ -15,7 +15,7 @@ import type { Status } from '../status/status.ts';
 import { VERSION } from '../../version.ts';
 import { createAccountRunner } from './account-runner.ts';
 import { startHttpServer } from './http-server.ts';
-import { createMonitor } from './monitor.ts';
+import { createMonitor, type Monitor } from './monitor.ts';
 import { buildRoutes, PROBES } from './routes.ts';
 import { createReportPages } from './report-pages.ts';
 import { buildRunEvents } from './run-log.ts';
@@ -43,9 +43,8 @@ export async function runWorker(
   let isRunning = false;
   /** Ends a worker that would look healthy without being so, for example after a newer program has migrated the warehouse. */
   const failed = new AbortController();
-  const outage = createDatabaseOutage({ log, clock });
   const monitor = createMonitor({
-    ...{ everyMs, clock, outage, log },
+    ...{ everyMs, clock, log },
     read: () => readAccounts(connection, accountIds, { clock }),
     connect: () => warehouse.tryConnecting(),
     // At once, because their schedules may be a day away.
@@ -53,7 +52,7 @@ export async function runWorker(
   });
   const onNewer = (error: Error): void => failed.abort(error);
   const runners = accounts.map((account) =>
-    createAccountRunner({ account, clock, metrics, monitor, outage, onNewer }),
+    createAccountRunner({ account, clock, metrics, monitor, onNewer }),
   );
   const runnerOf = (accountId: string) => runners.find(({ account }) => account.id === accountId);
   const scheduler = createScheduler({
@@ -74,7 +73,7 @@ export async function runWorker(
   const notifier = createNotifier({
     ...app,
     channels,
-    onAway: (error) => outage.recordFailure(error),
+    onAway: monitor.recordFailure,
     status: () => workerStatus.status(),
   });
   const state = () => (signal.aborted ? 'stopping' : isRunning ? 'running' : 'starting');
@@ -115,13 +114,13 @@ export async function runWorker(
   onListening?.(server.url);
   void monitor.refresh();
   const onTables = async (): Promise<void> => {
-    outage.recordResponse();
+    monitor.recordResponse();
     if (isRunning || signal.aborted) return;
     await prepareAccounts(app, liftPrivacy);
     void startSchedules();
   };
   // Rejects with what waiting does not cure: missing rights, an old server, another source, less protection than is recorded.
-  void migrateWhenPossible(app, outage, onTables).catch((error: unknown) => failed.abort(error));
+  void migrateWhenPossible(app, monitor, onTables).catch((error: unknown) => failed.abort(error));
   try {
     await untilAborted(AbortSignal.any([signal, failed.signal]));
     if (!signal.aborted) throw failed.signal.reason;
@@ -165,11 +164,7 @@ const DELAYS = { firstMs: SECOND_MS, mostMs: 30 * SECOND_MS };
  * Migrates as soon as the database is reachable, and waits for it, and for readers in the way, without a limit. The schedules
  * start when the tables are migrated; views follow while the worker runs.
  */
-async function migrateWhenPossible(
-  app: App,
-  outage: DatabaseOutage,
-  onTables: () => Promise<void>,
-): Promise<void> {
+async function migrateWhenPossible(app: App, monitor: Monitor, onTables: () => Promise<void>): Promise<void> {
   const { signal, log } = app;
   for (let failures = 1; !signal.aborted; failures += 1) {
     try {
@@ -181,7 +176,7 @@ async function migrateWhenPossible(
       if (app.signal.aborted) return;
       const error = toDatabaseError(caught);
       if (!isOutage(error)) throw error;
-      outage.recordFailure(error);
+      monitor.recordFailure(error);
       const delayMs = backoff(failures, DELAYS);
       log.debug({ error_code: error.code, delay_ms: delayMs }, `${error.message}; trying again`);
       await sleep(delayMs, signal);

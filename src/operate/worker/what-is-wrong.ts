@@ -7,7 +7,7 @@ import { newestRuns } from '../../engine/control-tables/runs.ts';
 import { formatAge, roughly } from '../../shared/format.ts';
 import { MINUTE_MS, toMs } from '../../shared/time.ts';
 import { failedReportsOf, readOutbox } from '../alerts/outbox.ts';
-import { problem } from '../status/problem.ts';
+import { problem } from '../status/problem-words.ts';
 import { readDifferences } from '../status/differences.ts';
 import { readAccounts } from '../status/read-accounts.ts';
 import { judgeAccount } from '../status/status.ts';
@@ -57,12 +57,11 @@ export async function readProblems(app: App) {
   const differences = await readDifferences(db, accounts, config.privacy);
   const reports = config.notifications.report === undefined ? [] : await readOutbox(db, accountIds);
   const failedReports = failedReportsOf(reports);
-  const all = accounts.map((account) => {
-    const { id } = account;
+  const all = accounts.map(({ id, offReasons, config: own }) => {
     const { texts = [], unread = [] } = differences.get(id) ?? {};
-    const failedReport = failedReports.find(({ accountId }) => accountId === id)?.code ?? null;
-    const judged = { nowMs, freshnessBudgetMinutes, differences: texts, failedReport };
-    return { ...judgeAccount(account, read, judged), id, unread };
+    const account = { id, offReasons, config: own, differences: texts };
+    const judged = judgeAccount(account, read, { nowMs, freshnessBudgetMinutes, failedReports });
+    return { ...judged, ...{ id, unread, notOffered: read.accounts.get(id)?.notOffered ?? [] } };
   });
   const problems = all.flatMap((account) => account.problems);
   const streams = all.flatMap((account) => account.streams);
@@ -78,7 +77,6 @@ export async function readProblems(app: App) {
   return {
     accounts: all,
     problems,
-    read,
     nowMs,
     /** False when a stream is stale, never synced, failing or refused, or when a scheduled run has no worker. */
     isWell: !problems.some(({ isFailure }) => isFailure),

@@ -44,29 +44,31 @@ export function createWorkerStatus({
         uptimeMs: Math.round(clock.monotonicMs() - startedMs),
         worker: state(),
         migrationWaits: app.migrationWaits,
-        alerts: notifier.status,
+        ...notifier.status,
         warehouse: monitor.latest,
         accounts: runners
           .filter(({ account: { id } }) => accountId === null || id === accountId)
-          .map(({ account, health }) => ({
-            account,
-            refusals: health.refusals,
-            waits: account.api.waits,
+          .map(({ account: { id, offReasons, config: own, api }, health }) => ({
+            ...{ id, offReasons, config: own, refusals: health.refusals, waits: api.waits },
             differences: detail?.differences ?? [],
           })),
       }),
     /** null: the database does not respond, or is not migrated. */
     readDetail: async (accountId: string): Promise<AccountDetail | null> => {
       const { accountsRead, problem } = monitor.latest;
-      const account = app.accounts.find(({ id }) => id === accountId);
-      if (account === undefined || problem !== null || accountsRead?.pendingMigrations !== 0) return null;
+      const runner = runners.find(({ account: { id } }) => id === accountId);
+      if (runner === undefined || problem !== null || accountsRead?.pendingMigrations !== 0) return null;
+      const { account, health } = runner;
       const read = readDetail(db, account, config.privacy).catch(() => null);
       const result = await withTimeout(read, DETAIL_TIMEOUT_MS);
       if (!result.inTime || result.value === null) return null;
       const nowMs = clock.now();
       const nextRuns = scheduler
         .nextRuns(accountId)
-        .map(({ inMs, ...next }) => ({ ...next, atMs: nowMs + inMs }));
+        .map(({ inMs, ...next }) => ({
+          ...next,
+          atMs: Math.max(nowMs + inMs, health.nextTryMs(next.stream)),
+        }));
       return { ...result.value, nextRuns, timezone: account.config.schedule.timezone };
     },
   };

@@ -99,7 +99,7 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
     {
       level: 'bad',
       sentence: 'The database is unreachable.',
-      reasons: ['The database is unreachable (database_unreachable: connect ECONNREFUSED). Start it.'],
+      reasons: ['The database is unreachable (database_unreachable): connect ECONNREFUSED. Start it.'],
     },
   ],
   'a migration of tables that waits for a lock': [
@@ -147,7 +147,7 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       sentence: 'Everything is fresh, but the service cannot be used.',
       listed: [
         expect.stringMatching(
-          /^The service cannot be used \(network_error: connection refused\)\..* It has been so for 1 min\.$/,
+          /^The service cannot be used \(network_error\): connection refused\..* It has been so for 1 min\.$/,
         ) as string,
       ],
     },
@@ -172,17 +172,15 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
   ],
   'alerts that do not arrive, a report that failed, and data unlike the settings': [
     {
-      alerts: {
-        channels: [{ name: 'webhook', problem: 'HTTP 500' }],
-        failedReports: [{ accountId: 'north', code: 'mail_failed' }],
-      },
+      channels: [{ name: 'webhook', problem: 'HTTP 500' }],
+      failedReports: new Map([['north', 'mail_failed']]),
       ...one({ differences: ['Stored data does not match the privacy settings yet: followups.'] }),
     },
     {
       level: 'warning',
       sentence: 'Everything is fresh, but alerts do not arrive by webhook.',
       listed: [
-        'Alerts do not arrive by webhook (HTTP 500). Try it: safety-sync alerts test.',
+        'Alerts do not arrive by webhook: HTTP 500. Try it: safety-sync alerts test.',
         expect.stringMatching(
           /^The report could not be made or sent, and is tried again \(mail_failed\)/,
         ) as string,
@@ -192,8 +190,10 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
   ],
   'what is worth a note, and the limit of the service': [
     {
-      ...one({ streams: { followups: { newFields: ['severity<!here>'], repaired: 3 } } }),
-      read: { blocked: new Map([['north', NOON + MINUTE_MS]]) },
+      ...one({
+        streams: { followups: { newFields: ['severity<!here>'], repaired: 3 } },
+        blockedUntilMs: NOON + MINUTE_MS,
+      }),
     },
     {
       level: 'good',

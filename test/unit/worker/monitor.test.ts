@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createDatabaseOutage, type DatabaseOutage } from '../../../src/operate/status/database-outage.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
 import { createLogger } from '../../../src/shared/logger.ts';
 import type { AccountsRead } from '../../../src/operate/status/read-accounts.ts';
@@ -14,21 +13,16 @@ const accountsRead: AccountsRead = {
   pendingMigrations: 0,
   arePendingViews: false,
   accounts: new Map(),
-  blocked: new Map(),
-  notOffered: new Map(),
 };
 const after = async <T>(ms: number, value: T): Promise<T> =>
   await new Promise((resolve) => setTimeout(() => resolve(value), ms));
 
 let monitor: Monitor | undefined;
-let outage: DatabaseOutage;
 let connects: () => Promise<void>;
 let connectedAtMs: number[];
 
 beforeEach(() => {
   vi.useFakeTimers();
-  const log = createLogger({ level: 'silent', format: 'json', colorize: false, secrets: [] });
-  outage = createDatabaseOutage({ log, clock });
   connects = () => Promise.resolve();
   connectedAtMs = [];
 });
@@ -45,7 +39,6 @@ function start(options: Partial<MonitorOptions> = {}): Monitor {
     onConnected: () => void connectedAtMs.push(Date.now()),
     clock,
     everyMs: 10_000,
-    outage,
     log: createLogger({ level: 'silent', format: 'json', colorize: false, secrets: [] }),
     ...options,
   });
@@ -79,7 +72,7 @@ describe('a check of the database', () => {
     expect(made.latest.problem).toBeNull();
     await pass(100);
     expect(made.latest.problem?.message).toBe('PostgreSQL has not responded for 10 s');
-    expect(outage.current?.code).toBe('database_unreachable');
+    expect(made.latest.problem?.code).toBe('database_unreachable');
     await pass(15_000);
     expect(made.latest).toMatchObject({ accountsRead, problem: null });
   });
@@ -92,7 +85,7 @@ describe('a check of the database', () => {
       severity: 'FATAL',
     });
     connects = () => Promise.reject(full);
-    outage.recordFailure(new SafetySyncError('database_unreachable', 'too many clients'), true);
+    made.recordFailure(new SafetySyncError('database_unreachable', 'too many clients'), true);
     await pass(60_000);
     expect(made.latest).toMatchObject({
       accountsRead,
@@ -107,7 +100,7 @@ describe('a check of the database', () => {
     const startedMs = Date.now();
     const made = start();
     for (let at = 0; at < 50; at += 1) {
-      outage.recordFailure(new SafetySyncError('database_unreachable', 'too many clients'), true);
+      made.recordFailure(new SafetySyncError('database_unreachable', 'too many clients'), true);
       made.refreshSoon();
       await pass(500);
     }
