@@ -26,7 +26,7 @@ import { createBudgetStore } from './engine/control-tables/request-budget.ts';
 import type { MigrateOptions } from './warehouse/migrate.ts';
 import { openWarehouse } from './warehouse/open-warehouse.ts';
 import { acquireEmbeddedServer } from './embedded/server.ts';
-import { writeRecordUrls, writeReportingTimezones } from './warehouse/view-settings.ts';
+import { writeViewSettings } from './warehouse/view-settings.ts';
 import { VERSION } from './version.ts';
 
 export const EMBEDDED_DATA_DIR = '.data/postgres';
@@ -200,8 +200,7 @@ export async function createApp(options: CreateAppOptions) {
 
   async function writeReportingSettings(): Promise<void> {
     const zones = config.accounts.map((one) => ({ ...one, timezone: one.reportingTimezone }));
-    const moved = await writeReportingTimezones(db, zones);
-    await writeRecordUrls(db, accountIds, config.recordUrls);
+    const moved = await writeViewSettings(db, zones, config.recordUrls);
     for (const { accountId, timezone, before } of moved) {
       log.warn(
         { account_id: accountId, timezone, before },

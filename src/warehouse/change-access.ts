@@ -98,10 +98,9 @@ export async function revokeAccess(
   const left = accounts.length === 0 ? [] : before.accounts.filter((name) => !accounts.includes(name));
   await write(connection, { role, accounts: left });
   if (left.length > 0) return { role, accounts: left };
-  await connection.query(`do $$ begin
-    execute format('revoke select on all tables in schema safety from %I', ${literal(role)});
-    execute format('revoke usage on schema safety from %I', ${literal(role)});
-  end $$`);
+  const quoted = `"${role.replaceAll('"', '""')}"`;
+  await connection.query(`revoke select on all tables in schema safety from ${quoted}`);
+  await connection.query(`revoke usage on schema safety from ${quoted}`);
   await connection.query(
     `delete from safety_sync.reader_accounts
      where role = to_regrole(quote_ident($1)) and not has_table_privilege(role, 'safety.followups', 'select')`,
@@ -110,8 +109,6 @@ export async function revokeAccess(
   await migrate({ patienceMs: PATIENCE_MS });
   return { role, accounts: left };
 }
-
-const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /** Lets confined roles read an account by its new name, too; `to` null: none of them reads it any more. */
 export async function renameForReaders(

@@ -15,34 +15,20 @@ import { moveSource, type Source } from '../engine/control-tables/sources.ts';
 import { streamLockKey } from '../engine/control-tables/stream-session.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import { type Connection, openConnection, type TextQueries } from '../engine/database/connection.ts';
-import { streamShape } from '../engine/database/table-shape.ts';
-import { STREAM_NAMES, STREAMS } from '../engine/streams/index.ts';
+import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { HAS_ACCOUNT } from './access.ts';
 import { renameForReaders } from './change-access.ts';
 import { readCitus } from './citus.ts';
 
-/** A table with an account. Rows of its children go with its own, because foreign keys hold after every statement. */
+/** A table with an account, and those whose rows belong to its rows. */
 interface AccountTable {
   readonly name: string;
   /** Columns of the primary key, with commas between. */
   readonly key: string;
+  /** JSON: the columns that hold the id of the row, by name of a child: foreign keys hold after every statement. */
+  readonly children: string;
 }
-
-/** Tables with a foreign key to a parent that no stream fills. */
-const DERIVED: Readonly<Record<string, readonly { readonly name: string; readonly key: string }[]>> = {
-  equipment: [{ name: 'safety.equipment_completions', key: 'equipment_id' }],
-};
-/** Parents only, with the columns that hold the key of a record. */
-const FAMILIES = STREAMS.map(streamShape).map(({ parent, children }) => ({
-  name: `safety.${parent.name}`,
-  key: parent.key[0],
-  children: [
-    ...children.map((child) => ({ name: `safety.${child.name}`, key: child.key[0] })),
-    ...(DERIVED[parent.name] ?? []),
-  ],
-}));
-const CHILDREN = FAMILIES.flatMap(({ children }) => children.map(({ name }) => name));
 
 /** A worker or a check writes a row or two there for every configured account, before anything is stored. */
 const OF_THE_CONFIGURATION = [
@@ -55,11 +41,16 @@ const OF_THE_CONFIGURATION = [
 
 /**
  * Rows of the source come before `stream_state`, so `complete_until` never covers rows that were not renamed yet.
- * `account_changes` is not changed, because it records the change.
+ * `account_changes` is not changed, because it records the change. A foreign key begins with the account and the id.
  */
-const ACCOUNT_TABLES = `select n.nspname || '.' || c.relname as name, (
-    select string_agg(quote_ident(a.attname), ', ') from pg_index i
-    join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey) where i.indrelid = c.oid and i.indisprimary) as key
+const ACCOUNT_TABLES = `select format('%I.%I', n.nspname, c.relname) as name, (
+    select string_agg(quote_ident(a.attname), ', ' order by array_position(i.indkey::int2[], a.attnum)) from pg_index i
+    join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey) where i.indrelid = c.oid and i.indisprimary) as key, (
+    with recursive k (oid, attnum) as (
+      select conrelid, conkey[2] from pg_constraint where contype = 'f' and confrelid = c.oid
+      union select f.conrelid, f.conkey[2] from k join pg_constraint f on f.contype = 'f' and f.confrelid = k.oid)
+    select coalesce(json_object_agg(format('safety.%I', t.relname), a.attname), '{}')::text
+    from k join pg_class t on t.oid = k.oid join pg_attribute a on a.attrelid = k.oid and a.attnum = k.attnum) as children
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and ${HAS_ACCOUNT} and c.relname <> 'account_changes'
   order by n.nspname, c.relname`;
@@ -82,17 +73,17 @@ export async function countAccountRows(connection: TextQueries, account: string)
 const ROWS_AT_ONCE = 1000;
 
 /** Changes the next rows of an account; returns their number. `$1`: the account, `$2`: its new name. */
-function changeStatement({ name, key }: AccountTable, isRename: boolean): string {
+function changeStatement({ name, key, children }: AccountTable, isRename: boolean): string {
   const next = `select ${key} from ${name} where account_id = $1 limit ${ROWS_AT_ONCE}`;
   const counted = `select count(*)::int as rows from changed`;
   if (!isRename)
     return `with changed as (delete from ${name} where (${key}) in (${next}) returning 1 as one) ${counted}`;
-  const family = FAMILIES.find((one) => one.name === name);
-  const children = (family?.children ?? []).map(
-    (child, index) => `child_${index} as (update ${child.name} c set account_id = $2 from next
-      where c.account_id = $1 and c.${child.key} = next.${family?.key}), `,
+  const id = key.split(', ')[1];
+  const changes = Object.entries(JSON.parse(children) as Readonly<Record<string, string>>).map(
+    ([child, column], index) => `child_${index} as (update ${child} c set account_id = $2 from next
+      where c.account_id = $1 and c.${column} = next.${id}), `,
   );
-  return `with next as materialized (${next}), ${children.join('')}changed as (update ${name} set account_id = $2
+  return `with next as materialized (${next}), ${changes.join('')}changed as (update ${name} set account_id = $2
     where (${key}) in (select ${key} from next) returning 1 as one) ${counted}`;
 }
 
@@ -158,9 +149,11 @@ async function hasBegun(connection: TextQueries, { from, to }: AccountChange): P
 
 /** Every statement is a step that is committed alone. */
 async function changeTables(session: TextQueries, { from, to }: AccountChange, signal: AbortSignal) {
-  for (const table of await readTables(session)) {
+  const tables = await readTables(session);
+  const children = tables.flatMap((table) => Object.keys(JSON.parse(table.children) as object));
+  for (const table of tables) {
     const { name } = table;
-    if (CHILDREN.includes(name)) continue;
+    if (children.includes(name)) continue;
     if (to !== null && OF_THE_CONFIGURATION.includes(name)) {
       const isMoving = `exists (select from ${name} where account_id = $1)`;
       await session.query(`delete from ${name} where account_id = $2 and ${isMoving}`, [from, to]);

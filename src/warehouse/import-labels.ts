@@ -1,8 +1,9 @@
 /** Imports a file of labels: all of them, or none if one line is invalid. */
-import { eq, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
+import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import type { Database } from '../engine/database/connection.ts';
 import { names } from '../engine/streams/names.ts';
-import { type LabelKind, labels } from './labels.ts';
+import { labels } from './labels.ts';
 import { formatNumber } from '../shared/format.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import type { BadLine, Label, LabelLine, LabelsFile } from './labels-file.ts';
@@ -64,37 +65,26 @@ export async function importLabels(
     await tx.execute(
       sql`select pg_advisory_xact_lock(hashtextextended(${`safety-sync:labels:${accountId}`}, 0))`,
     );
-    const stored = await tx
-      .select({ kind: labels.kind, id: labels.id, label: labels.label, parentId: labels.parent_id })
-      .from(labels)
-      .where(eq(labels.account_id, accountId));
-    const named = new Set(lines.map(labelKey));
-    const isGone = (one: Label) => replace && kinds.has(one.kind) && !named.has(labelKey(one));
-    const byService = await tx
-      .select({ kind: sql<LabelKind>`${names.kind}`, id: names.id })
-      .from(names)
-      .where(eq(names.account_id, accountId));
-    refuse([...bad, ...checkLabels(lines, [...byService, ...stored.filter((one) => !isGone(one))])]);
-    const known = new Map(stored.map((one) => [labelKey(one), one]));
-    const news = lines.filter((one) => {
-      const before = known.get(labelKey(one));
-      return before?.label !== one.label || before.parentId !== one.parentId;
-    });
+    const file = JSON.stringify(lines);
+    const records = sql`json_to_recordset(${file}::json) as r (kind text, id text, label text, "parentId" text)`;
+    const isGone = sql`${replace} and l.account_id = ${accountId} and l.kind = any (${toArrayLiteral([...kinds])}::text[])
+      and (l.kind, l.id) not in (select r.kind, r.id from ${records})`;
+    const named = await tx.execute<NamedId & Record<string, unknown>>(sql`
+      select kind, id from ${names} where account_id = ${accountId}
+      union all select l.kind, l.id from ${labels} l where l.account_id = ${accountId} and not (${isGone})`);
+    refuse([...bad, ...checkLabels(lines, named)]);
     if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped: no label was imported');
-    await tx.execute(sql`
-      insert into ${labels} (account_id, kind, id, label, parent_id)
-      select ${accountId}::text, kind, id, label, "parentId" from json_to_recordset(${JSON.stringify(news)}::json)
-        as r (kind text, id text, label text, "parentId" text)
-      on conflict (account_id, kind, id) do update set label = excluded.label, parent_id = excluded.parent_id`);
-    const gone = stored.filter(isGone);
-    await tx.execute(sql`
-      delete from ${labels} where account_id = ${accountId} and (kind, id) in (
-        select kind, id from json_to_recordset(${JSON.stringify(gone)}::json) as r (kind text, id text))`);
-    const changed = news.filter((one) => known.has(labelKey(one))).length;
+    const written = await tx.execute<{ is_new: boolean }>(sql`
+      insert into ${labels} as l (account_id, kind, id, label, parent_id)
+      select ${accountId}::text, r.kind, r.id, r.label, r."parentId" from ${records}
+      on conflict (account_id, kind, id) do update set label = excluded.label, parent_id = excluded.parent_id
+      where (l.label, l.parent_id) is distinct from (excluded.label, excluded.parent_id) returning (xmax = 0) as is_new`);
+    const gone = await tx.execute(sql`delete from ${labels} l where ${isGone} returning 1`);
+    const added = written.filter((row) => row.is_new).length;
     return {
-      added: news.length - changed,
-      changed,
-      unchanged: lines.length - news.length,
+      added,
+      changed: written.length - added,
+      unchanged: lines.length - written.length,
       removed: gone.length,
       /** Lines without a label. */
       unfilled,

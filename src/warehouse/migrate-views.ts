@@ -92,21 +92,19 @@ export async function planViews(
   const differing = await connection.query<{ name: string }>(COLUMNS_DIFFER, [toArrayLiteral(views)]);
   await connection.query('rollback to savepoint plan');
   const drop = await dependentsOf(connection, [...dropped, ...differing.map(({ name }) => name)], dropped);
-  const inOrder = (names: readonly string[]): Definition[] =>
-    DEFINITIONS.filter(({ name }) => names.includes(name));
-  const again = inOrder(drop);
-  const [from, to] = [again[0], again.at(-1)].map((one) =>
-    one === undefined ? -1 : DEFINITIONS.indexOf(one),
-  );
-  const together: Definition[] = [];
-  const steps: ViewStep[] = [];
-  for (const [at, one] of DEFINITIONS.entries()) {
-    const isBetween = at >= (from ?? 0) && at <= (to ?? 0);
-    if (at === from || (from === -1 && at === 0 && drop.length > 0)) steps.push({ drop, apply: together });
-    if (again.includes(one) || (isBetween && changed.includes(one))) together.push(one);
-    else if (changed.includes(one)) steps.push({ drop: [], apply: [one] });
-  }
-  return steps;
+  const isAgain = ({ name }: Definition): boolean => drop.includes(name);
+  const alone = (some: readonly Definition[]): ViewStep[] =>
+    some.filter((one) => changed.includes(one)).map((one) => ({ drop: [], apply: [one] }));
+  if (drop.length === 0) return alone(DEFINITIONS);
+  // What changes between them may be read by one of them.
+  const from = Math.max(0, DEFINITIONS.findIndex(isAgain));
+  const to = DEFINITIONS.findLastIndex(isAgain) + 1;
+  const together = DEFINITIONS.slice(from, to).filter((one) => isAgain(one) || changed.includes(one));
+  return [
+    ...alone(DEFINITIONS.slice(0, from)),
+    { drop, apply: together },
+    ...alone(DEFINITIONS.slice(Math.max(from, to))),
+  ];
 }
 
 async function dependentsOf(

@@ -24,12 +24,6 @@ export const reportingSettings = safetySchema.table(
   (t) => [primaryKey({ columns: [t.account_id] })],
 );
 
-interface ConfiguredTimezone {
-  readonly accountId: string;
-  /** null: not set. */
-  readonly timezone: string | null;
-}
-
 /** By account, of those that have one. */
 async function readReportingTimezones(
   db: Queryable,
@@ -42,45 +36,35 @@ async function readReportingTimezones(
 }
 
 /**
- * Writes only changes. If no zone is set, the stored one stays, because a command without the variable would otherwise
- * shift all days in views. A new account without a zone gets UTC. Returns the accounts with a replaced zone, and that zone.
+ * Writes only changes. What is not set keeps its stored value, because a command without the variable would otherwise shift
+ * all days in views. A new account without a zone gets UTC. Returns the accounts with a replaced zone, and that zone.
  * Error: `database_error` for a zone that PostgreSQL does not know.
  */
-export async function writeReportingTimezones(
+export async function writeViewSettings(
   db: Queryable,
-  wanted: readonly ConfiguredTimezone[],
-): Promise<Readonly<Record<'accountId' | 'timezone' | 'before', string>>[]> {
-  const written = await readReportingTimezones(
-    db,
-    wanted.map(({ accountId: id }) => id),
-  );
-  const changed = wanted
-    .map(({ accountId: id, timezone }) => ({ accountId: id, timezone: timezone ?? written.get(id) ?? 'UTC' }))
-    .filter(({ accountId: id, timezone }) => written.get(id) !== timezone);
-  if (changed.length === 0) return [];
-  await db.execute(sql`insert into ${reportingSettings} as t (account_id, timezone, changed_at)
-    select account, zone, now() from unnest(${toArrayLiteral(changed.map(({ accountId: id }) => id))}::text[],
-      ${toArrayLiteral(changed.map(({ timezone }) => timezone))}::text[]) as n (account, zone)
-    where now() at time zone zone is not null
-    on conflict (account_id) do update set timezone = excluded.timezone, changed_at = excluded.changed_at
-    where t.timezone <> excluded.timezone`);
-  return changed.flatMap((one) => {
-    const before = written.get(one.accountId);
-    return before === undefined ? [] : [{ ...one, before }];
+  wanted: readonly { readonly accountId: string; readonly timezone: string | null }[],
+  urls: RecordUrls = {},
+) {
+  const ids = wanted.map(({ accountId: id }) => id);
+  const written = await readReportingTimezones(db, ids);
+  const zones = wanted.flatMap(({ accountId: id, timezone: configured }) => {
+    const before = written.get(id) ?? null;
+    const timezone = configured ?? before ?? 'UTC';
+    return timezone === before ? [] : [{ accountId: id, timezone, before }];
   });
-}
-
-/** Writes nothing when nothing has changed. A template that is not set keeps the stored one, as a time zone does. */
-export async function writeRecordUrls(
-  db: Queryable,
-  accountIds: readonly string[],
-  urls: RecordUrls,
-): Promise<void> {
+  if (zones.length > 0)
+    await db.execute(sql`insert into ${reportingSettings} as t (account_id, timezone, changed_at)
+      select account, zone, now() from unnest(${toArrayLiteral(zones.map(({ accountId: id }) => id))}::text[],
+        ${toArrayLiteral(zones.map(({ timezone }) => timezone))}::text[]) as n (account, zone)
+      where now() at time zone zone is not null
+      on conflict (account_id) do update set timezone = excluded.timezone, changed_at = excluded.changed_at
+      where t.timezone <> excluded.timezone`);
   for (const kind of RECORD_KINDS) {
-    const url = urls[kind];
-    if (url === undefined) continue;
     const column = name(`${kind}_url`);
-    await db.execute(sql`update ${reportingSettings} set ${column} = ${url}
-      where account_id = any (${toArrayLiteral(accountIds)}::text[]) and ${column} is distinct from ${url}`);
+    const url = urls[kind] ?? null;
+    if (url !== null)
+      await db.execute(sql`update ${reportingSettings} set ${column} = ${url}
+        where account_id = any (${toArrayLiteral(ids)}::text[]) and ${column} is distinct from ${url}`);
   }
+  return zones.filter(({ before }) => before !== null);
 }

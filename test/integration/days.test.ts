@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Connection } from '../../src/engine/database/connection.ts';
 import { countDays as countNewDay } from '../../src/engine/history/days.ts';
-import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
+import { writeViewSettings } from '../../src/warehouse/view-settings.ts';
 import { removeExpired } from '../../src/engine/history/retention.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { followupsStream } from '../../src/engine/streams/followups.ts';
@@ -81,7 +81,7 @@ describe('days of inserted rows', () => {
     await addStates(add, 'gone', [{ ...audit, form_id: null, from: at(3) }], { _deleted_at: at(1) });
     await addStates(add, 'unknown', [{ form_id: 11, created_at: at(2), from: at(2) }]);
     const zone = (timezone: string) =>
-      writeReportingTimezones(connection.db, [{ accountId: 'zone', timezone }]);
+      writeViewSettings(connection.db, [{ accountId: 'zone', timezone }]);
     await zone('Pacific/Niue');
     expect(await readDays(query, 'zone', 'followup_daily')).toEqual([]);
     await count('zone');

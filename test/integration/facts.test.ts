@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { recordCompletions } from '../../src/engine/history/completions.ts';
 import { equipmentsStream } from '../../src/engine/streams/equipments.ts';
-import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
+import { writeViewSettings } from '../../src/warehouse/view-settings.ts';
 import { dayNumber, dayOf, toDay } from '../support/local-day.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { addStates, addTo } from '../support/story.ts';
@@ -15,7 +15,7 @@ type Row = Readonly<Record<string, string | null>>;
 
 const connection = forAllTests(() => openTestDatabase());
 beforeAll(async () => {
-  await writeReportingTimezones(connection.db, [{ accountId: 'a', timezone: TIMEZONE }]);
+  await writeViewSettings(connection.db, [{ accountId: 'a', timezone: TIMEZONE }]);
 });
 
 async function store(statements: readonly string[]): Promise<void> {
@@ -34,7 +34,7 @@ const today = dayOf(String(Date.now()), TIMEZONE) ?? '';
 
 test('an inspection that was corrected or taken back at the source is shown as the source has it now, later inspections are not lost, and each due day that came has one row', async () => {
   const day = (text: string) => (text === '' ? 'null' : `'${text.padEnd(13, 'T10')}:00:00Z'`);
-  await writeReportingTimezones(connection.db, [{ accountId: 'corrected', timezone: TIMEZONE }]);
+  await writeViewSettings(connection.db, [{ accountId: 'corrected', timezone: TIMEZONE }]);
   // Per state: seen on, done on, due on.
   const cases: Record<string, [string, string, string][]> = {
     'typed with a wrong year': [
@@ -131,7 +131,7 @@ test('an inspection that was corrected or taken back at the source is shown as t
 });
 
 test('due_followups has one row for each due day that came: done in time, late or never, also of one that was moved after it had passed', async () => {
-  await writeReportingTimezones(connection.db, [{ accountId: 'due', timezone: TIMEZONE }]);
+  await writeViewSettings(connection.db, [{ accountId: 'due', timezone: TIMEZONE }]);
   const day = (ago: number) => toDay(dayNumber(today) - ago);
   // Noon in New York.
   const at = (ago: number) => `${day(ago)}T17:00:00Z`;

@@ -1,7 +1,7 @@
 /** The questions of docs/questions.md, as printed there, by the role that BI has, and golden answers from a small past. */
 import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
-import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
+import { writeViewSettings } from '../../src/warehouse/view-settings.ts';
 import { countStored } from '../support/count-days.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { EXPECTED_ANSWERS, TODAY, tellStory } from '../support/story.ts';
@@ -20,7 +20,7 @@ const connection = forAllTests(() => openTestDatabase());
 beforeAll(async () => {
   await tellStory(connection);
   await sumMessages(connection);
-  await writeReportingTimezones(connection.db, [{ accountId: 'default', timezone: 'UTC' }]);
+  await writeViewSettings(connection.db, [{ accountId: 'default', timezone: 'UTC' }]);
   await countStored(connection);
 });
 

@@ -7,7 +7,7 @@ import { parseArea } from '../../src/shared/area.ts';
 import { HOUR_MS } from '../../src/shared/time.ts';
 import { importLabels } from '../../src/warehouse/import-labels.ts';
 import { readLabelsFile, renderLabelsFile } from '../../src/warehouse/labels-file.ts';
-import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
+import { writeViewSettings } from '../../src/warehouse/view-settings.ts';
 import { countStored } from '../support/count-days.ts';
 import { GIVEN_PAST } from '../support/given-past.ts';
 import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
@@ -197,7 +197,7 @@ test('the page says how old the oldest part is, and whose newest attempt failed'
 
 test('days and times are in the time zone of the account', async () => {
   const move = (timezone: string) =>
-    writeReportingTimezones(worker.connection.db, [{ accountId: 'default', timezone }]);
+    writeViewSettings(worker.connection.db, [{ accountId: 'default', timezone }]);
   await move('Pacific/Kiritimati');
   onTestFinished(async () => {
     await move('UTC');

@@ -7,7 +7,7 @@ import { meaningOf } from '../../src/dictionary/description.ts';
 import { dictionaryOf } from '../../src/dictionary/dictionary.ts';
 import { typeName } from '../../src/engine/streams/columns.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
-import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
+import { writeViewSettings } from '../../src/warehouse/view-settings.ts';
 import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
 import {
   connectForTest,
@@ -131,7 +131,7 @@ test('the calendar has every day from 2000-01-01 to ten years from today; a migr
 test('the reporting time zone of an account is kept, its change is returned, and an unknown one is refused', async () => {
   const { db } = connection;
   const write = (accountId: string, timezone: string | null) =>
-    writeReportingTimezones(db, [{ accountId, timezone }]);
+    writeViewSettings(db, [{ accountId, timezone }]);
   expect(await write('east', 'Pacific/Kiritimati')).toEqual([]);
   expect(await write('west', 'Europe/Oslo')).toEqual([]);
   expect(await write('west', null)).toEqual([]);

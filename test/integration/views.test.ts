@@ -1,7 +1,7 @@
 /** The views: golden rows of small accounts, and what holds for every column of a kind. */
 import { beforeAll, expect, test } from 'vitest';
 import { LABEL_KINDS } from '../../src/warehouse/labels.ts';
-import { writeRecordUrls, writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
+import { writeViewSettings } from '../../src/warehouse/view-settings.ts';
 import { countStored } from '../support/count-days.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { findKeysWithoutPerson, readPersonColumns } from '../support/people-keys.ts';
@@ -21,7 +21,7 @@ const worker = forAllTests(() => createTestWorker({ sandbox: { seed: 19, size: S
 const query = (text: string) => worker.query(text);
 /** A new account with days of that zone. */
 async function account(name: string) {
-  await writeReportingTimezones(worker.connection.db, [{ accountId: name, timezone: ZONE }]);
+  await writeViewSettings(worker.connection.db, [{ accountId: name, timezone: ZONE }]);
   /** The columns of a view's rows, as text and in order. */
   const rows = async (view: string, columns: string): Promise<string[]> => {
     const texts = columns.split(' ').map((column) => `coalesce(${column}::text, '-')`);
@@ -230,7 +230,7 @@ test('a link has the ids that its template names, and is null where one is unkno
   const { add, rows } = await account('links');
   await add('safety.followups', { id: 'f', form_id: 7, response_id: 9 }, { id: 'g', form_id: 7 });
   const urls = async (followup: string) => {
-    await writeRecordUrls(worker.connection.db, ['links'], { followup });
+    await writeViewSettings(worker.connection.db, [{ accountId: 'links', timezone: null }], { followup });
     return await rows('followup_overview', 'id record_url');
   };
   expect(await urls('https://s.example/f/{form_id}/r/{response_id}')).toEqual([

@@ -55,7 +55,7 @@ export function processProblems(state: ProcessState): Problem[] {
 }
 
 /** The state of an account, as far as it decides what is wrong. */
-export interface AccountState extends Judging {
+interface AccountState extends Judging {
   readonly account: JudgedAccount;
   /** Empty: they were not read. */
   readonly streams: readonly StreamStatus[];

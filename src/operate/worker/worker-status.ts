@@ -63,12 +63,10 @@ export function createWorkerStatus({
       const result = await withTimeout(read, DETAIL_TIMEOUT_MS);
       if (!result.inTime || result.value === null) return null;
       const nowMs = clock.now();
-      const nextRuns = scheduler
-        .nextRuns(accountId)
-        .map(({ inMs, ...next }) => ({
-          ...next,
-          atMs: Math.max(nowMs + inMs, health.nextTryMs(next.stream)),
-        }));
+      const nextRuns = scheduler.nextRuns(accountId).map(({ inMs, ...next }) => ({
+        ...next,
+        atMs: Math.max(nowMs + inMs, health.nextTryMs(next.stream)),
+      }));
       return { ...result.value, nextRuns, timezone: account.config.schedule.timezone };
     },
   };
