@@ -2,15 +2,19 @@
 import { randomBytes } from 'node:crypto';
 import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { SafetySyncError } from './errors.ts';
+import { type ErrorCode, SafetySyncError } from './errors.ts';
 
 /** Read permission for the owner only, because most files contain names of people; the owner may grant more. */
 const FOR_OWNER = 0o600;
 
 type FileContent = string | Uint8Array | AsyncIterable<string | Uint8Array>;
 
-/** Errors: `usage_invalid`; `report_unwritable` on a full disk. Chunks are pulled as they are written. */
-export async function writeWholeFile(path: string, content: FileContent): Promise<void> {
+/** Errors: `code`; `report_unwritable` on a full disk. Chunks are pulled as they are written. */
+export async function writeWholeFile(
+  path: string,
+  content: FileContent,
+  code: ErrorCode = 'usage_invalid',
+): Promise<void> {
   const target = await realpath(path).catch(() => resolve(path));
   // Not the process id: in containers it is always the same one, and the file of a killed process would be in the way.
   const draft = `${target}.${randomBytes(4).toString('hex')}.tmp`;
@@ -25,17 +29,13 @@ export async function writeWholeFile(path: string, content: FileContent): Promis
     await rename(draft, target);
   } catch (cause) {
     await rm(draft, { force: true }).catch(() => undefined);
-    const { code = '', syscall } = cause as NodeJS.ErrnoException;
+    const { code: reason = '', syscall } = cause as NodeJS.ErrnoException;
     // An error of the source of the content.
     if (syscall === undefined) throw cause;
-    const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-    throw new SafetySyncError(
-      isFull ? 'report_unwritable' : 'usage_invalid',
-      `cannot write ${path} (${code})`,
-      {
-        advice: isFull ? 'Free some space.' : 'Name a file in a directory where this user may write.',
-        cause,
-      },
-    );
+    const isFull = reason === 'ENOSPC' || reason === 'EDQUOT';
+    throw new SafetySyncError(isFull ? 'report_unwritable' : code, `cannot write ${path} (${reason})`, {
+      advice: isFull ? 'Free some space.' : 'Name a file in a directory where this user may write.',
+      cause,
+    });
   }
 }

@@ -71,7 +71,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
     mayImport: 'shared engine/streams engine/database',
   },
   'operate/status': {
-    owns: 'the facts, the one list of problems, and one Status value: page, JSON, probes and metrics are made of it; the outage of the database',
+    owns: 'the facts, the one list of problems, and one Status value: page, JSON, probes and metrics are made of it',
     mayImport:
       'shared version.ts engine/streams engine/database engine/control-tables engine/privacy engine/sync config',
   },
@@ -89,7 +89,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
       'shared version.ts embedded engine/streams engine/api engine/database engine/control-tables engine/sync warehouse config',
   },
   'operate/worker': {
-    owns: '`start`: schedule, slots, jobs, when a service may be asked again, HTTP, the report by schedule, stop',
+    owns: '`start`: schedule, slots, jobs, when a service may be asked again, HTTP, who looks for alerts, reports and the heartbeat, stop',
     mayImport:
       'shared version.ts engine/streams engine/database engine/control-tables engine/sync config operate/status pages operate/alerts app.ts',
   },

@@ -4,7 +4,7 @@ interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
   readonly subject: string;
-  /** By content type, decoded: `text/plain`, `text/html`. */
+  /** By content type, decoded. */
   readonly parts: Readonly<Record<string, string>>;
   /** Attachments by file name. */
   readonly files: Readonly<Record<string, Buffer>>;

@@ -1,7 +1,7 @@
 import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Channel } from '../../src/operate/alerts/channel.ts';
-import { configuredChannels, createNotifier, type Notifier } from '../../src/operate/alerts/notifier.ts';
+import { configuredChannels, createNotifier, type Notifier } from '../../src/operate/worker/notifier.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import type { WarehouseFacts } from '../../src/operate/status/facts.ts';
 import { buildStatus } from '../../src/operate/status/status.ts';
@@ -72,7 +72,7 @@ export function createNotifyFixture(worker: TestWorker) {
       const { report } = config.notifications;
       const lookAtReports = report && createScheduledReport(app, report, () => status().nowMs);
       const notifier: Notifier = createNotifier({
-        ...app,
+        app,
         onAway: () => undefined,
         channels: channels ?? configuredChannels(config.notifications),
         status,

@@ -2,7 +2,8 @@ import type { StreamName } from '../../src/engine/streams/stream.ts';
 import type { RunRow } from '../../src/engine/control-tables/runs.ts';
 import type { AccountDetail } from '../../src/operate/status/read-detail.ts';
 import { type AccountsRead, type StreamFacts, UNKNOWN } from '../../src/operate/status/read-accounts.ts';
-import { buildStatus, type Status, type StatusFacts } from '../../src/operate/status/status.ts';
+import type { StatusFacts } from '../../src/operate/status/facts.ts';
+import { buildStatus, type Status } from '../../src/operate/status/status.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { NOON } from './test-clock.ts';
 

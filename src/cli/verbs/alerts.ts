@@ -1,6 +1,6 @@
 import { type Channel, deliver } from '../../operate/alerts/channel.ts';
-import { configuredChannels } from '../../operate/alerts/notifier.ts';
-import { problemOf, testMessage } from '../../operate/alerts/message.ts';
+import { configuredChannels } from '../../operate/worker/notifier.ts';
+import { problemOf, TEST_MESSAGE } from '../../operate/alerts/message.ts';
 import { type AlertRow, isAlert, readOutbox, textOfKey } from '../../operate/alerts/outbox.ts';
 import { alertsOf, keyOf } from '../../operate/alerts/plan-alerts.ts';
 import { describeProblems } from '../../operate/status/problem-words.ts';
@@ -32,7 +32,7 @@ const test: Verb = {
     const tryChannel = async (channel: Channel) => {
       const sent = { channel: channel.name, place: channel.endpoint };
       try {
-        const problem = await deliver(channel, testMessage(), signal);
+        const problem = await deliver(channel, TEST_MESSAGE, signal);
         const advice = problem === null ? null : 'Correct ALERT_EMAIL_TO; the other recipients get alerts.';
         return { ...sent, taken: problem === null, problem, advice };
       } catch (error) {

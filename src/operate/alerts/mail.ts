@@ -30,7 +30,7 @@ export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[])
   return {
     name: 'mail',
     endpoint: `the mail server ${new URL(smtpUrl).host}`,
-    async send({ subject, text, html, attachments = [] }, signal) {
+    async send({ subject, text, attachments = [] }, signal) {
       // Loaded on first use, because most processes send no mail.
       const { createTransport } = await import('nodemailer');
       const transport = createTransport({
@@ -42,7 +42,7 @@ export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[])
       });
       try {
         const { rejectedErrors = [] } = await transport.sendMail({
-          ...{ signal, from, to: [...to], subject, text, html, attachments: [...attachments] },
+          ...{ signal, from, to: [...to], subject, text, attachments: [...attachments] },
           // Suppresses out-of-office replies.
           headers: { 'auto-submitted': 'auto-generated', 'x-auto-response-suppress': 'All' },
         });

@@ -1,15 +1,19 @@
 /** Compares the alerts of one channel with the present problems. Pure. */
 import type { AlertChannel, AlertEvent } from '../../engine/control-tables/control-tables.ts';
 import { toIso, toMs } from '../../shared/time.ts';
-import { ALERT_WORDS } from '../status/problem-words.ts';
-import type { Problem } from '../status/problem.ts';
+import { ALERT_WORDS, type Problem } from '../status/problem-words.ts';
+import type { Status } from '../status/status.ts';
 import { type AlertRow, textOfKey } from './outbox.ts';
 
 interface PlanOptions {
-  readonly channel: AlertChannel;
+  /** Of all channels. */
+  readonly rows: readonly AlertRow[];
+  /** The problems that are sent. */
+  readonly told: readonly Problem[];
+  readonly now: Pick<Status, 'accounts' | 'nowMs'>;
+  readonly channel: { readonly name: AlertChannel };
   /** ALERT_AFTER_MINUTES */
   readonly afterMs: number;
-  readonly nowMs: number;
 }
 
 /** Sent without delay: a later run may hide these problems but does not correct them. */
@@ -39,13 +43,11 @@ const isHidden = ({ account_id, subject }: AlertRow, problems: readonly Problem[
 /** Nothing is left to be told of the alert, so its row goes. */
 export const isOver = ({ ended_at, due_at }: AlertRow): boolean => ended_at !== null && due_at === null;
 
-/** `told`: the problems that are sent; `rows`: of the channel. Returns the rows that change, and those of the next message. */
-export function planAlerts(
-  rows: readonly AlertRow[],
-  told: readonly Problem[],
-  problems: readonly Problem[],
-  { channel, afterMs, nowMs }: PlanOptions,
-) {
+/** Returns the rows of the channel that change, and those of its next message. */
+export function planAlerts({ rows: all, told, now: status, channel, afterMs }: PlanOptions) {
+  const { nowMs, accounts } = status;
+  const problems = accounts.flatMap((account) => account.problems);
+  const rows = all.filter((row) => row.channel === channel.name);
   const now = toIso(nowMs);
   const present = new Set(told.map(keyOf));
   const known = new Set(rows.map(textOfKey));
@@ -53,7 +55,14 @@ export function planAlerts(
   const changed = told
     .filter((one) => !known.has(keyOf(one)))
     .map(({ accountId, kind, subject, code, detail, sinceMs }): AlertRow => ({
-      ...{ account_id: accountId ?? '', event: kind as AlertEvent, subject, channel, code, detail },
+      ...{
+        account_id: accountId ?? '',
+        event: kind as AlertEvent,
+        subject,
+        channel: channel.name,
+        code,
+        detail,
+      },
       ...{ began_at: toIso(Math.min(sinceMs ?? nowMs, nowMs)), ended_at: null, sent_at: null },
       ...{ due_at: dueOf(kind), tries: 0, problem: null },
     }));

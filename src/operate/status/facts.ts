@@ -78,13 +78,6 @@ export interface Refusal {
   readonly nextTryMs: number;
 }
 
-/** A channel of alerts. */
-export interface ChannelStatus {
-  readonly name: AlertChannel;
-  /** Why the last message was refused; null: it was accepted. */
-  readonly problem: string | null;
-}
-
 /** The database cannot be used, or cut off what was under way. */
 export const isOutage = ({ code }: SafetySyncError): boolean =>
   code === 'database_unreachable' || code === 'lock_lost';
@@ -100,4 +93,19 @@ export interface WarehouseFacts {
     readonly advice: string;
     readonly sinceMs: number;
   } | null;
+}
+
+export interface StatusFacts extends Pick<Judging, 'freshnessBudgetMinutes' | 'failedReports'> {
+  /** By this process's clock. */
+  readonly nowMs: number;
+  readonly uptimeMs: number;
+  readonly worker: WorkerState;
+  readonly owner: string;
+  /** What the migration waits for, in words; null: it does not wait. */
+  readonly migrationWaits: string | null;
+  /** Without channels, no alerts are sent. `problem`: why the last message was refused; null: it was accepted. */
+  readonly channels: readonly { readonly name: AlertChannel; readonly problem: string | null }[];
+  readonly warehouse: WarehouseFacts;
+  /** One account, or all of them. */
+  readonly accounts: readonly JudgedAccount[];
 }

@@ -1,7 +1,6 @@
 /** Converts the Status to JSON, with the field names of the log (`started_at`, `duration_ms`) and ISO times. */
 import { toIso, toMs } from '../../shared/time.ts';
-import { reasonsOf, textsOf } from './problem-words.ts';
-import type { Problem } from './problem.ts';
+import { type Problem, reasonsOf, textsOf } from './problem-words.ts';
 import type { AccountDetail } from './read-detail.ts';
 import type { Status } from './status.ts';
 

@@ -6,7 +6,7 @@ import type { RunResult } from '../../engine/sync/run.ts';
 import type { RunKind } from '../../engine/streams/state.ts';
 import { VERSION } from '../../version.ts';
 import type { StreamStatus } from './facts.ts';
-import type { ProblemKind } from './problem.ts';
+import type { ProblemKind } from './problem-words.ts';
 import type { AccountStatus, Status } from './status.ts';
 
 const PREFIX = 'safety_sync_';
@@ -117,25 +117,33 @@ export function createMetrics(accountIds: readonly string[]) {
     registers,
   }).set({ version: VERSION, node: process.version }, 1);
 
-  /** Returns a function that sets the gauges of a subject; an unknown value disappears. */
-  function gaugesOf<Subject>(declared: GaugesOf<Subject>, ...labels: readonly string[]) {
-    const gauges = Object.entries(declared).map(([name, [help, value]]) => {
-      const labelNames = [...labels, 'account'];
-      return { gauge: new Gauge({ name: `${PREFIX}${name}`, help, labelNames, registers }), value };
-    });
-    return (subjects: readonly (readonly [Subject, Readonly<Record<string, string>>])[], nowMs: number) => {
-      for (const { gauge, value } of gauges) {
-        gauge.reset();
-        for (const [subject, label] of subjects) {
-          const now = value(subject, nowMs);
-          if (now !== null) gauge.set(label, Number(now));
-        }
-      }
-    };
+  let shown: Status | null = null;
+  /** `subjectsOf`: with the labels of each; an unknown value disappears. */
+  function addGauges<Subject>(
+    declared: GaugesOf<Subject>,
+    labels: readonly string[],
+    subjectsOf: (status: Status) => readonly (readonly [Subject, Readonly<Record<string, string>>])[],
+  ): void {
+    for (const [name, [help, value]] of Object.entries(declared))
+      new Gauge({
+        ...{ name: `${PREFIX}${name}`, help, labelNames: [...labels, 'account'], registers },
+        collect() {
+          this.reset();
+          if (shown === null) return;
+          for (const [subject, label] of subjectsOf(shown)) {
+            const now = value(subject, shown.nowMs);
+            if (now !== null) this.set(label, Number(now));
+          }
+        },
+      });
   }
-  const setStreams = gaugesOf(OF_STREAM, 'stream');
-  const setAccounts = gaugesOf(OF_ACCOUNT);
-  const setProcess = gaugesOf(OF_PROCESS);
+  addGauges(OF_PROCESS, [], (status) => [[status, {}]]);
+  addGauges(OF_ACCOUNT, [], ({ accounts }) => accounts.map((one) => [one, labelOf(one.accountId)]));
+  addGauges(OF_STREAM, ['stream'], ({ accounts }) =>
+    accounts.flatMap(({ accountId, streams }) =>
+      streams.map((one) => [one, { stream: one.stream, ...labelOf(accountId) }] as const),
+    ),
+  );
 
   // They start at 0, because alert rules would miss the first increment of a new series.
   for (const accountId of accountIds)
@@ -162,19 +170,8 @@ export function createMetrics(accountIds: readonly string[]) {
     recordSkippedTick: (accountId: string, stream: StreamName, reason: 'running' | 'credentials_refused') =>
       counters.skipped_ticks.inc({ stream, reason, ...labelOf(accountId) }),
     /** Renders the Prometheus text format. */
-    async render({ accounts, ...status }: Status) {
-      const { nowMs } = status;
-      setProcess([[{ accounts, ...status }, {}]], nowMs);
-      setAccounts(
-        accounts.map((one) => [one, labelOf(one.accountId)]),
-        nowMs,
-      );
-      setStreams(
-        accounts.flatMap(({ accountId, streams }) =>
-          streams.map((one) => [one, { stream: one.stream, ...labelOf(accountId) }] as const),
-        ),
-        nowMs,
-      );
+    async render(status: Status) {
+      shown = status;
       return await registry.metrics();
     },
     contentType: registry.contentType,

@@ -6,33 +6,14 @@
 import { streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { tokenSourceOf } from '../../config/account-config.ts';
-import { ERROR_KINDS, type ErrorCode, type Wait } from '../../shared/errors.ts';
+import { ERROR_KINDS, type ErrorCode } from '../../shared/errors.ts';
 import { formatAge, formatDuration, formatNumber, formatTime, roughly } from '../../shared/format.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
-import {
-  budgetOf,
-  type ChannelStatus,
-  type JudgedAccount,
-  type Judging,
-  type StreamStatus,
-  type WarehouseFacts,
-  type WorkerState,
-} from './facts.ts';
-import { problem, streamNames, waitWords } from './problem-words.ts';
-import type { Problem } from './problem.ts';
-
-interface ProcessState {
-  readonly worker: WorkerState;
-  /** What the migration waits for, in words; null: it does not wait. */
-  readonly migrationWaits: string | null;
-  readonly channels: readonly ChannelStatus[];
-  readonly warehouse: WarehouseFacts;
-  readonly accounts: readonly { readonly waits?: readonly Wait[] }[];
-  readonly nowMs: number;
-}
+import { budgetOf, type JudgedAccount, type Judging, type StatusFacts, type StreamStatus } from './facts.ts';
+import { problem, type Problem, streamNames, waitWords } from './problem-words.ts';
 
 /** Problems of all accounts of a worker, the worst first. */
-export function processProblems(state: ProcessState): Problem[] {
+export function processProblems(state: StatusFacts): Problem[] {
   const { worker, migrationWaits, channels, warehouse, accounts, nowMs } = state;
   const { accountsRead: read, problem: away } = warehouse;
   const found: Problem[] = [];

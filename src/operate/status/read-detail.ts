@@ -20,15 +20,13 @@ interface IssueGroup extends Record<string, unknown> {
   readonly problem: string;
 }
 
-interface PlannedRun {
-  readonly stream: StreamName;
-  readonly kind: 'sync' | 'reconcile';
-  readonly atMs: number;
-}
-
 export interface AccountDetail extends Awaited<ReturnType<typeof readDetail>> {
   /** Soonest first. */
-  readonly nextRuns: readonly PlannedRun[];
+  readonly nextRuns: readonly {
+    readonly stream: StreamName;
+    readonly kind: 'sync' | 'reconcile';
+    readonly atMs: number;
+  }[];
   /** Time zone of the schedules. */
   readonly timezone: string;
 }

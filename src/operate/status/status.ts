@@ -4,16 +4,8 @@
  */
 import { capital } from '../../shared/format.ts';
 import { VERSION } from '../../version.ts';
-import {
-  type ChannelStatus,
-  type JudgedAccount,
-  type Judging,
-  toStreamStatus,
-  type WarehouseFacts,
-  type WorkerState,
-} from './facts.ts';
-import { describeProblems } from './problem-words.ts';
-import type { Problem } from './problem.ts';
+import { type JudgedAccount, type Judging, type StatusFacts, toStreamStatus } from './facts.ts';
+import { describeProblems, type Problem } from './problem-words.ts';
 import { accountProblems, processProblems } from './problems.ts';
 import { type AccountsRead, UNKNOWN } from './read-accounts.ts';
 
@@ -29,20 +21,6 @@ export function judgeAccount(account: JudgedAccount, read: AccountsRead | null, 
   const streams = facts.map((one) => toStreamStatus(one, account, judging));
   const problems = accountProblems({ ...judging, account, streams: isRead ? streams : [], blockedUntilMs });
   return { accountId, streams, blockedUntilMs, problems };
-}
-
-export interface StatusFacts extends Pick<Judging, 'freshnessBudgetMinutes' | 'failedReports'> {
-  /** By this process's clock. */
-  readonly nowMs: number;
-  readonly uptimeMs: number;
-  readonly worker: WorkerState;
-  readonly owner: string;
-  readonly migrationWaits: string | null;
-  /** Without channels, no alerts are sent. */
-  readonly channels: readonly ChannelStatus[];
-  readonly warehouse: WarehouseFacts;
-  /** One account, or all of them. */
-  readonly accounts: readonly JudgedAccount[];
 }
 
 export type Status = ReturnType<typeof buildStatus>;

@@ -3,10 +3,10 @@
  * alone for 15 minutes, then for 30, then for an hour each. A service that cannot be used is asked at every tick, because it
  * does not tell when it is back.
  */
+import type { Account } from '../../app.ts';
 import { type Backoff, backoff } from '../../shared/backoff.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
-import type { Logger } from '../../shared/logger.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { authFailureOf, runFailure, type RunResult } from '../../engine/sync/run.ts';
@@ -23,16 +23,14 @@ const DELAYS: Backoff = { firstMs: 15 * MINUTE_MS, mostMs: HOUR_MS };
 /** Tolerance for timers that fire early. */
 const TOLERANCE_MS = 50;
 
-interface AccountHealthOptions {
-  readonly log: Logger;
-  readonly clock: Clock;
-  /** The scheduled streams. */
-  readonly streams: readonly StreamName[];
-  /** Whether the credentials have changed since the service refused them. */
-  readonly hasNewToken: () => boolean;
-}
-
-export function createAccountHealth({ log, clock, streams, hasNewToken }: AccountHealthOptions) {
+export function createAccountHealth(
+  {
+    log,
+    scheduled,
+    api,
+  }: Pick<Account, 'log' | 'scheduled'> & { readonly api: { readonly hasNewToken: boolean } },
+  clock: Clock,
+) {
   /** By stream; null: all streams. `count`: refusals in a row. */
   const held = new Map<StreamName | null, Refusal & { readonly count: number }>();
 
@@ -45,7 +43,7 @@ export function createAccountHealth({ log, clock, streams, hasNewToken }: Accoun
     const key = code === 'token_permission' ? stream : null;
     const before = held.get(key);
     // Runs of one tick end together: only the first refusal says something new.
-    if (before !== undefined && isWaiting(key) && !hasNewToken()) return [];
+    if (before !== undefined && isWaiting(key) && !api.hasNewToken) return [];
     const count = (before?.count ?? 0) + 1;
     const inMs = backoff(count, DELAYS);
     const nowMs = clock.now();
@@ -60,7 +58,7 @@ export function createAccountHealth({ log, clock, streams, hasNewToken }: Accoun
 
   return {
     /** False: the stream must not be requested now. */
-    mayRun: (stream: StreamName): boolean => !isWaiting(null, stream) || hasNewToken(),
+    mayRun: (stream: StreamName): boolean => !isWaiting(null, stream) || api.hasNewToken,
     /** 0: the stream is not held. */
     nextTryMs: (stream: StreamName): number => nextTryMs(null, stream),
     /** What follows from the result of a run. */
@@ -78,7 +76,7 @@ export function createAccountHealth({ log, clock, streams, hasNewToken }: Accoun
       const isAccepted = held.delete(null);
       if (isAccepted)
         log.info({ stream }, 'the service accepts the credentials again; every stream is synced now');
-      const next = isAccepted ? streams.filter((one) => one !== stream) : [];
+      const next = isAccepted ? scheduled.filter((one) => one !== stream) : [];
       const others = next.map((one) => ({ stream: one, inMs: 0 }));
       if (error !== undefined) return [...others, ...refuse(stream, error)];
       if (held.delete(stream)) log.info({ stream }, `the service lets the token read ${stream} again`);

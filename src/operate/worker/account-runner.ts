@@ -37,8 +37,8 @@ export type AccountRunner = ReturnType<typeof createAccountRunner>;
 
 export function createAccountRunner(options: AccountRunnerOptions) {
   const { account, clock, metrics, monitor } = options;
-  const { log, id, scheduled: streams } = account;
-  const health = createAccountHealth({ log, clock, streams, hasNewToken: () => account.api.hasNewToken });
+  const { log, id } = account;
+  const health = createAccountHealth(account, clock);
   /** Jobs whose last run the database has cut off. */
   const cutOff = new Map<string, JobTarget>();
 

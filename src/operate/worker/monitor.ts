@@ -34,7 +34,7 @@ export function createMonitor({ clock, log, everyMs, ...options }: MonitorOption
   let problem: WarehouseFacts['problem'] = null;
   let failedRuns = 0;
   let timer: NodeJS.Timeout | undefined;
-  let timerAtMs = Infinity;
+  let soon: NodeJS.Timeout | undefined;
   let isStopped = false;
   let connectedMs = -Infinity;
 
@@ -93,20 +93,8 @@ export function createMonitor({ clock, log, everyMs, ...options }: MonitorOption
     } catch (error) {
       recordFailure(toDatabaseError(error));
     }
-    schedule(everyMs);
+    if (!isStopped) timer ??= setInterval(() => void refresh(), everyMs);
   });
-
-  /** A later call does not delay a read that is already scheduled. */
-  function schedule(ms: number): void {
-    const atMs = clock.monotonicMs() + ms;
-    if (isStopped || atMs >= timerAtMs) return;
-    clearTimeout(timer);
-    timerAtMs = atMs;
-    timer = setTimeout(() => {
-      timerAtMs = Infinity;
-      void refresh();
-    }, ms);
-  }
 
   return {
     get latest(): WarehouseFacts {
@@ -114,14 +102,21 @@ export function createMonitor({ clock, log, everyMs, ...options }: MonitorOption
     },
     recordFailure,
     recordResponse,
-    /** Reads now; never rejects. */
+    /** Reads now, and then regularly; never rejects. */
     refresh,
     /** Reads within a second, because a run has changed the state. */
-    refreshSoon: () => schedule(SOON_MS),
+    refreshSoon(): void {
+      if (isStopped) return;
+      soon ??= setTimeout(() => {
+        soon = undefined;
+        void refresh();
+      }, SOON_MS);
+    },
     /** Waits a moment for what is being read. */
     async stop(): Promise<void> {
       isStopped = true;
-      clearTimeout(timer);
+      clearInterval(timer);
+      clearTimeout(soon);
       await withTimeout(refresh.idle(), SECOND_MS);
     },
   };

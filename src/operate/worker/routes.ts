@@ -1,5 +1,6 @@
 /** Maps paths to pages, all rendered from one Status. */
 import { randomBytes } from 'node:crypto';
+import type { App } from '../../app.ts';
 import { SECOND_MS, toIso } from '../../shared/time.ts';
 import { renderStatus } from '../../pages/status/render-status.ts';
 import { toJsonStatus } from '../status/json-status.ts';
@@ -9,13 +10,6 @@ import type { AccountDetail } from '../status/read-detail.ts';
 import type { Status } from '../status/status.ts';
 import { jsonPage, type HttpPage, type Routes } from './http-server.ts';
 import type { WorkerStatus } from './worker-status.ts';
-
-interface RoutesOptions extends WorkerStatus {
-  readonly accountIds: readonly string[];
-  /** Removes secrets from texts. */
-  readonly redact: (text: string) => string;
-  readonly metrics: Metrics;
-}
 
 /** Paths for orchestrators and Prometheus, which may use any host name. */
 export const PROBES = ['/healthz', '/readyz', '/metrics'];
@@ -59,7 +53,11 @@ export function statusPage(status: Status, detail: AccountDetail | null): HttpPa
 }
 
 /** Without a query: all accounts. With `?account=NAME`, or where there is only one: one account with its details. */
-export function buildRoutes({ status, readDetail, accountIds, redact, metrics }: RoutesOptions): Routes {
+export function buildRoutes(
+  { accountIds, redact }: Pick<App, 'accountIds' | 'redact'>,
+  { status, readDetail }: WorkerStatus,
+  metrics: Metrics,
+): Routes {
   const route =
     (toPage: (status: Status, detail: AccountDetail | null) => HttpPage, isInFull: boolean) =>
     async (query: URLSearchParams): Promise<HttpPage> => {

@@ -18,17 +18,15 @@ export function toJsonResult(result: RunResult): Record<string, unknown> {
     requests,
     retries,
     duration_ms: Math.round(result.durationMs),
-    ...(result.repaired === null ? {} : { repaired: result.repaired }),
-    ...(result.outcome === 'succeeded' ? { note: result.note } : {}),
-    ...(result.outcome === 'skipped' ? { reason: result.reason } : {}),
-    ...(result.outcome === 'failed'
-      ? {
-          error_code: result.error.code,
-          error_message: result.error.message,
-          advice: result.error.advice,
-          request_id: result.error.requestId ?? null,
-        }
-      : {}),
+    ...(result.repaired !== null && { repaired: result.repaired }),
+    ...(result.outcome === 'succeeded' && { note: result.note }),
+    ...(result.outcome === 'skipped' && { reason: result.reason }),
+    ...(result.outcome === 'failed' && {
+      error_code: result.error.code,
+      error_message: result.error.message,
+      advice: result.error.advice,
+      request_id: result.error.requestId ?? null,
+    }),
   };
 }
 

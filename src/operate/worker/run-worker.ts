@@ -1,6 +1,6 @@
 /** The long-lived worker: connects scheduler, runs, status and HTTP server, from start to stop. */
-import { createHeartbeat } from '../alerts/heartbeat.ts';
-import { configuredChannels, createNotifier } from '../alerts/notifier.ts';
+import { createHeartbeat } from './heartbeat.ts';
+import { configuredChannels, createNotifier } from './notifier.ts';
 import type { App } from '../../app.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { closeAllDeadRuns } from '../../engine/control-tables/runs.ts';
@@ -71,7 +71,7 @@ export async function runWorker(
   const { report, heartbeatUrl: url } = config.notifications;
   const channels = configuredChannels(config.notifications);
   const notifier = createNotifier({
-    ...app,
+    app,
     channels,
     onAway: monitor.recordFailure,
     status: () => workerStatus.status(),
@@ -82,7 +82,7 @@ export async function runWorker(
   const looks = [
     ...(channels.length > 0 || report !== undefined ? [notifier.look] : []),
     ...(report === undefined ? [] : [createScheduledReport(app, report, () => status().nowMs)]),
-    ...(url === undefined ? [] : [createHeartbeat({ url, log, clock, isFresh: () => isFresh(status()) })]),
+    ...(url === undefined ? [] : [createHeartbeat(app, url, () => isFresh(status()))]),
   ];
   const stopLooking = startLooking(looks, everyMs);
 
@@ -102,7 +102,7 @@ export async function runWorker(
     ...config.http,
     openPaths: PROBES,
     routes: {
-      ...buildRoutes({ ...workerStatus, accountIds, redact: app.redact, metrics }),
+      ...buildRoutes(app, workerStatus, metrics),
       ...(config.http.hasReport ? createReportPages(app) : {}),
     },
     onError: (path, error) => log.error({ path, err: error }, `the request for ${path} failed`),

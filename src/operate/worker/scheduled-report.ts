@@ -15,7 +15,6 @@ import { isAnythingRead, readReport } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { toWorkbook } from '../../pages/report/take-along.ts';
 import { areaText } from '../../shared/area.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, toIso, toMs } from '../../shared/time.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { VERSION } from '../../version.ts';
@@ -27,24 +26,12 @@ import { toReportMail } from './report-mail.ts';
 const MAIL_ATTEMPT_MS = 60 * SECOND_MS;
 /** Delays after failed attempts. */
 const DELAYS = { firstMs: 5 * MINUTE_MS, mostMs: HOUR_MS };
-/** If our clock is this many ticks behind the database's, the next report is planned a day ahead. */
-const PLANNED_AHEAD = 100;
-
-/** Next tick after `afterMs` (database clock); node-cron only computes ticks after our own clock. */
+/** The first tick that is after `afterMs` by the database's clock; node-cron only computes those after our own clock. */
 function nextReportMs(expression: string, timezone: string, afterMs: number): number {
   const task = cron.createTask(expression, () => undefined, { timezone });
-  const ahead = task.getNextRuns(PLANNED_AHEAD).map((date) => date.getTime());
+  const ahead = task.getNextRuns(2).map((date) => date.getTime());
   void task.destroy();
   return ahead.find((ms) => ms > afterMs) ?? afterMs + DAY_MS;
-}
-
-async function writeFileOf(path: string, content: string | Uint8Array): Promise<void> {
-  try {
-    await writeWholeFile(path, content);
-  } catch (error) {
-    if (!(error instanceof SafetySyncError) || error.code !== 'usage_invalid') throw error;
-    throw new SafetySyncError('report_unwritable', error.message, { cause: error });
-  }
 }
 
 /** Returns the function that makes the reports that are due; it never rejects. `now`: by the database's clock. */
@@ -63,10 +50,9 @@ export function createScheduledReport(app: App, config: ReportConfig, now: () =>
   ): Promise<void> {
     const { reportTitle: title, reportEmailTo = config.emailTo } = own;
     const to = of?.emailTo ?? reportEmailTo;
-    const mail =
-      notifications.mail === undefined || to.length === 0 ? undefined : createMail(notifications.mail, to);
+    const server = to.length === 0 ? undefined : notifications.mail;
     // Only other accounts or areas have recipients.
-    if (config.folder === undefined && mail === undefined) return;
+    if (config.folder === undefined && server === undefined) return;
     let workbook: Buffer | undefined;
     const report = await readReport(connection, id, {
       area: of?.area ?? null,
@@ -79,24 +65,21 @@ export function createScheduledReport(app: App, config: ReportConfig, now: () =>
     const name = ['safety-report', id, ...(of === undefined ? [] : [areaText(of.area)]), report.today]
       .join('-')
       .replace(/[^\p{L}\p{N}.@_-]+/gu, '_');
-    const xlsx = workbook === undefined ? undefined : `${name}.xlsx`;
-    const page = renderReport(report, {
-      title,
-      along: { xlsx: xlsx === undefined ? undefined : encodeURI(xlsx) },
-    });
-    if (config.folder !== undefined) {
-      if (workbook !== undefined) await writeFileOf(join(config.folder, `${name}.xlsx`), workbook);
-      await writeFileOf(join(config.folder, `${name}.html`), page);
-    }
-    if (mail !== undefined) {
-      const signature = `safety-sync ${VERSION}, account ${id}, ${owner}`;
-      const message = toReportMail(report, { title, name, page, workbook, signature });
-      const problem = await deliver(mail, message, signal, MAIL_ATTEMPT_MS);
-      if (problem !== null) log.warn(`${problem}; the others get the report`);
-    }
+    const xlsx = workbook && encodeURI(`${name}.xlsx`);
+    const page = renderReport(report, { title, along: { xlsx } });
     const what = of === undefined ? 'the report' : `the report of ${areaText(of.area)}`;
-    const written = config.folder === undefined ? '' : ` written to ${join(config.folder, name)}.html`;
-    log.info(`${what} was${[written, mail && ' mailed'].filter(Boolean).join(' and')}`);
+    if (config.folder !== undefined) {
+      const path = join(config.folder, name);
+      if (workbook !== undefined) await writeWholeFile(`${path}.xlsx`, workbook, 'report_unwritable');
+      await writeWholeFile(`${path}.html`, page, 'report_unwritable');
+      log.info(`${what} was written to ${path}.html`);
+    }
+    if (server === undefined) return;
+    const signature = `safety-sync ${VERSION}, account ${id}, ${owner}`;
+    const message = toReportMail(report, { title, name, page, workbook, signature });
+    const problem = await deliver(createMail(server, to), message, signal, MAIL_ATTEMPT_MS);
+    if (problem !== null) log.warn(`${problem}; the others get the report`);
+    log.info(`${what} was mailed`);
   }
 
   /** The plan after an attempt: the next report, or the next attempt. */
@@ -122,20 +105,19 @@ export function createScheduledReport(app: App, config: ReportConfig, now: () =>
     const detail = `${config.cron} ${timezone}`;
     const rows = (await readOutbox(one, [id])).filter(({ channel }) => channel === 'report');
     // A plan of another schedule, or of an area that is configured no more, is dropped.
-    const planned = rows.filter((row) => row.detail === detail && subjects.includes(row.subject));
+    const isPlanned = (row: OutboxRow): boolean => row.detail === detail && subjects.includes(row.subject);
     await deleteRows(
       one,
-      rows.filter((row) => !planned.includes(row)),
+      rows.filter((row) => !isPlanned(row)),
     );
     for (const subject of subjects) {
       if (signal.aborted) return;
-      const row = planned.find((known) => known.subject === subject);
+      const row = rows.find((known) => isPlanned(known) && known.subject === subject);
       if (row !== undefined && toMs(row.due_at ?? row.began_at) > now()) continue;
-      const dueMs = nextReportMs(config.cron, timezone, now());
       const plan: OutboxRow = {
         ...{ account_id: id, event: 'report', subject, channel: 'report', code: null, detail },
-        ...{ began_at: toIso(now()), ended_at: null, sent_at: null, due_at: toIso(dueMs) },
-        ...{ tries: 0, problem: null },
+        ...{ began_at: toIso(now()), ended_at: null, sent_at: null, tries: 0, problem: null },
+        due_at: toIso(nextReportMs(config.cron, timezone, now())),
       };
       await saveRows(one, [row === undefined ? plan : await attempt(row, account, signal)]);
     }

@@ -40,11 +40,13 @@ async function readLastSeen({ db, accountIds }: App) {
 /** The shortest of the longest pauses of all schedules; Infinity: none is scheduled. */
 function allowedPauseMs({ accounts }: App): number {
   const schedules = accounts.flatMap(({ config: { schedule } }) =>
-    Object.values(schedule.streams).map((expression) => JSON.stringify([expression, schedule.timezone])),
+    Object.values(schedule.streams).flatMap((cron) =>
+      cron === null ? [] : [`${schedule.timezone} ${cron}`],
+    ),
   );
   const pauses = [...new Set(schedules)].map((one) => {
-    const [expression, timezone] = JSON.parse(one) as [string | null, string];
-    return expression === null ? Infinity : longestPauseMs(expression, timezone);
+    const [timezone = '', ...fields] = one.split(' ');
+    return longestPauseMs(fields.join(' '), timezone);
   });
   return Math.min(Infinity, ...pauses);
 }
@@ -55,8 +57,8 @@ export async function readProblems(app: App) {
   const { databaseNowMs: nowMs } = read;
   const { freshnessBudgetMinutes } = config;
   const differences = await readDifferences(db, accounts, config.privacy);
-  const reports = config.notifications.report === undefined ? [] : await readOutbox(db, accountIds);
-  const failedReports = failedReportsOf(reports);
+  const hasReports = config.notifications.report !== undefined;
+  const failedReports = failedReportsOf(hasReports ? await readOutbox(db, accountIds) : []);
   const all = accounts.map(({ id, offReasons, config: own }) => {
     const { texts = [], unread = [] } = differences.get(id) ?? {};
     const account = { id, offReasons, config: own, differences: texts };

@@ -1,6 +1,6 @@
 /** The status of a worker: the last read of the warehouse, and the state that only the process has. */
 import type { App } from '../../app.ts';
-import type { Notifier } from '../alerts/notifier.ts';
+import type { Notifier } from './notifier.ts';
 import type { WorkerState } from '../status/facts.ts';
 import { type AccountDetail, readDetail } from '../status/read-detail.ts';
 import { buildStatus, type Status } from '../status/status.ts';
@@ -23,14 +23,7 @@ const DETAIL_TIMEOUT_MS = 3 * SECOND_MS;
 
 export type WorkerStatus = ReturnType<typeof createWorkerStatus>;
 
-export function createWorkerStatus({
-  app,
-  state,
-  monitor,
-  scheduler,
-  runners,
-  notifier,
-}: WorkerStatusSources) {
+export function createWorkerStatus({ app, monitor, runners, ...sources }: WorkerStatusSources) {
   const { clock, config, db, owner } = app;
   const startedMs = clock.monotonicMs();
 
@@ -42,9 +35,9 @@ export function createWorkerStatus({
         owner,
         nowMs: clock.now(),
         uptimeMs: Math.round(clock.monotonicMs() - startedMs),
-        worker: state(),
+        worker: sources.state(),
         migrationWaits: app.migrationWaits,
-        ...notifier.status,
+        ...sources.notifier.status,
         warehouse: monitor.latest,
         accounts: runners
           .filter(({ account: { id } }) => accountId === null || id === accountId)
@@ -63,7 +56,7 @@ export function createWorkerStatus({
       const result = await withTimeout(read, DETAIL_TIMEOUT_MS);
       if (!result.inTime || result.value === null) return null;
       const nowMs = clock.now();
-      const nextRuns = scheduler.nextRuns(accountId).map(({ inMs, ...next }) => ({
+      const nextRuns = sources.scheduler.nextRuns(accountId).map(({ inMs, ...next }) => ({
         ...next,
         atMs: Math.max(nowMs + inMs, health.nextTryMs(next.stream)),
       }));

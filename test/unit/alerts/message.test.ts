@@ -14,9 +14,13 @@ const row = (change: Partial<AlertRow> = {}): AlertRow => ({
 
 const context = (...accounts: string[]): MessageContext => ({
   owner: 'host pid 1',
-  accounts: new Map(
-    accounts.map((id) => [id, { timezone: 'Europe/Oslo', tokenSource: { entry: `${id}-entry` } }]),
-  ),
+  accounts: accounts.map((id) => ({
+    id,
+    config: {
+      reportingTimezone: 'Europe/Oslo',
+      service: { entry: `${id}-entry` } as MessageContext['accounts'][number]['config']['service'],
+    },
+  })),
 });
 
 test('a message has a line for the streams of an account with one error, those that began first, and advice for each', () => {
@@ -42,15 +46,13 @@ test('a message with many alerts lists the first ones and counts the rest', () =
   const rows = Array.from({ length: 40 }, (_, at) =>
     row({ account_id: `account-${at}`, code: `code_${at}` }),
   );
-  const { text, html } = toMessage(rows, context('a', 'b'));
+  const { text } = toMessage(rows, context('a', 'b'));
   expect(text).toContain('And 28 more alerts: see the status page of the worker');
   expect(text.length).toBeLessThan(4_000);
-  expect(html).toContain('And 28 more alerts');
 });
 
 test('a field name from the service becomes neither markup nor a mention', () => {
   const rows = [row({ event: 'new_field', subject: 'followups <script>@here <!channel>', code: null })];
-  const { text, html } = toMessage(rows, context('north'));
-  for (const sent of [text, html]) expect(sent).not.toMatch(/<script|@here|<!channel/);
+  const { text } = toMessage(rows, context('north'));
   expect(text).toContain('The service sends new fields: ?script??here???channel? of follow-ups;');
 });

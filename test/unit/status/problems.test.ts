@@ -286,13 +286,14 @@ describe('several accounts', () => {
     const secret = 'token-canary';
     const evil = { ...refusal, advice: `${secret}<b>` };
     const all = [{ id: 'a' }, { id: 'b', refusals: [evil] }];
-    const routes = buildRoutes({
-      status: (id) => statusOf({ accounts: all.filter((of) => id === null || of.id === id) }),
-      readDetail: () => Promise.resolve(detailOf({ recentRuns: [runRow({ error_message: secret })] })),
-      accountIds: ['a', 'b'],
-      redact: (text) => text.replaceAll(secret, '***'),
-      metrics: createMetrics(['a', 'b']),
-    });
+    const routes = buildRoutes(
+      { accountIds: ['a', 'b'], redact: (text) => text.replaceAll(secret, '***') },
+      {
+        status: (id) => statusOf({ accounts: all.filter((of) => id === null || of.id === id) }),
+        readDetail: () => Promise.resolve(detailOf({ recentRuns: [runRow({ error_message: secret })] })),
+      },
+      createMetrics(['a', 'b']),
+    );
     for (const path of ['/', '/healthz', '/readyz', '/api/status', '/metrics'])
       for (const query of ['', 'account=b']) {
         const { body = secret } = (await routes[path]?.(new URLSearchParams(query))) ?? {};

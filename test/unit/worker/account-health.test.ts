@@ -18,15 +18,11 @@ function createFixture() {
   const clock = { now: () => NOON + time.passedMs, monotonicMs: () => time.passedMs };
   const lines: string[] = [];
   const hear = (_: unknown, text: string) => void lines.push(text);
-  const token = { isNew: false };
-  const health = createAccountHealth({
-    log: { error: hear, info: hear } as unknown as Logger,
-    clock,
-    streams: STREAM_NAMES,
-    hasNewToken: () => token.isNew,
-  });
+  const api = { hasNewToken: false };
+  const log = { error: hear, info: hear } as unknown as Logger;
+  const health = createAccountHealth({ log, scheduled: [...STREAM_NAMES], api }, clock);
   return {
-    ...{ health, time, token, lines },
+    ...{ health, time, api, lines },
     /** Whether the stream was requested, and the syncs that follow. */
     run: (stream: StreamName, error?: SafetySyncError, requests = 1) => {
       if (!health.mayRun(stream)) return null;
@@ -72,10 +68,10 @@ it('the first accepted request ends a refusal, and all other streams follow at o
 });
 
 it('a new token is tried at the next tick', () => {
-  const { run, token } = createFixture();
+  const { run, api } = createFixture();
   run('resources', inactive);
   expect(run('followups')).toBeNull();
-  token.isNew = true;
+  api.hasNewToken = true;
   expect(run('followups')).not.toBeNull();
 });
 

@@ -2,21 +2,20 @@
  * Sends a GET to an external monitoring service while every stream is fresh. That service sends an alert when the GETs stop,
  * so a worker that does not run is noticed, too. A failed GET is not retried, because the next one follows within a minute.
  */
-import type { Logger } from '../../shared/logger.ts';
-import { type Clock, MINUTE_MS } from '../../shared/time.ts';
-import { ATTEMPT_MS, channelProblem } from './channel.ts';
-import { createHook } from './webhook.ts';
+import type { App } from '../../app.ts';
+import { MINUTE_MS } from '../../shared/time.ts';
+import { ATTEMPT_MS, channelProblem } from '../alerts/channel.ts';
+import { createHook } from '../alerts/webhook.ts';
 
-interface HeartbeatOptions {
-  /** The whole URL is a secret: with it, any sender could report that all is well. */
-  readonly url: string;
-  readonly isFresh: () => boolean;
-  readonly log: Logger;
-  readonly clock: Clock;
-}
-
-/** Returns the function that sends a GET when one is due; it never rejects. */
-export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions) {
+/**
+ * Returns the function that sends a GET when one is due; it never rejects. The whole URL is a secret: with it, any sender could
+ * report that all is well.
+ */
+export function createHeartbeat(
+  { log, clock }: Pick<App, 'log' | 'clock'>,
+  url: string,
+  isFresh: () => boolean,
+) {
   const { host, request } = createHook(url);
   let sentMs = -Infinity;
   let isFailing = false;

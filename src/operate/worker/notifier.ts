@@ -3,21 +3,19 @@
  * `safety_sync.outbox`; the one that gets the lock sends what is due and records it.
  * While the database is away nothing can be recorded: each worker then sends its own alert, and its end.
  */
-import { type AccountConfig, tokenSourceOf } from '../../config/account-config.ts';
+import type { App } from '../../app.ts';
 import type { MailConfig, NotificationConfig } from '../../config/notification-config.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { toDatabaseError, toKnownError } from '../../engine/database/database-error.ts';
 import { backoff } from '../../shared/backoff.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
-import type { Logger } from '../../shared/logger.ts';
-import type { Redact } from '../../shared/redact.ts';
 import { MINUTE_MS, SECOND_MS, toIso } from '../../shared/time.ts';
 import { isOutage } from '../status/facts.ts';
-import type { Problem } from '../status/problem.ts';
+import type { Problem } from '../status/problem-words.ts';
 import { areAccountsRead, type Status } from '../status/status.ts';
-import { type Channel, deliver } from './channel.ts';
-import { createMail } from './mail.ts';
-import { type MessageContext, toMessage } from './message.ts';
+import { type Channel, deliver } from '../alerts/channel.ts';
+import { createMail } from '../alerts/mail.ts';
+import { toMessage } from '../alerts/message.ts';
 import {
   type AlertRow,
   deleteRows,
@@ -27,9 +25,9 @@ import {
   saveRows,
   takeTurn,
   textOfKey,
-} from './outbox.ts';
-import { alertsOf, isOver, planAlerts } from './plan-alerts.ts';
-import { createWebhook } from './webhook.ts';
+} from '../alerts/outbox.ts';
+import { alertsOf, isOver, planAlerts } from '../alerts/plan-alerts.ts';
+import { createWebhook } from '../alerts/webhook.ts';
 
 /** Channels for alerts. Without any, no alerts are sent. */
 export function configuredChannels(config: NotificationConfig): Channel[] {
@@ -40,21 +38,14 @@ export function configuredChannels(config: NotificationConfig): Channel[] {
 }
 
 interface NotifierOptions {
-  readonly accounts: readonly {
-    readonly id: string;
-    readonly config: Pick<AccountConfig, 'service' | 'reportingTimezone'>;
-  }[];
-  readonly config: { readonly notifications: Pick<NotificationConfig, 'alertAfterMinutes' | 'report'> };
-  readonly db: Queryable;
-  /** Has the current URL. */
-  readonly warehouse: { readonly url: string };
-  readonly log: Logger;
-  readonly owner: string;
-  readonly redact: Redact;
-  /** Reports that the database cannot be used. */
-  readonly onAway: (error: SafetySyncError) => void;
+  readonly app: Pick<
+    App,
+    'accounts' | 'accountIds' | 'config' | 'db' | 'warehouse' | 'log' | 'owner' | 'redact'
+  >;
   readonly channels: readonly Channel[];
   readonly status: () => Status;
+  /** Reports that the database cannot be used. */
+  readonly onAway: (error: SafetySyncError) => void;
 }
 
 /** The rows of the outbox, or, while the database is away, those that this process remembers. */
@@ -69,19 +60,9 @@ const DELAYS = { firstMs: 30 * SECOND_MS, mostMs: 15 * MINUTE_MS };
 
 export type Notifier = ReturnType<typeof createNotifier>;
 
-export function createNotifier(options: NotifierOptions) {
-  const { accounts, config, db, warehouse, log, owner, redact, channels } = options;
-  const accountIds = accounts.map(({ id }) => id);
-  const { alertAfterMinutes, report } = config.notifications;
-  const context: MessageContext = {
-    owner,
-    accounts: new Map(
-      accounts.map(({ id, config: own }) => [
-        id,
-        { timezone: own.reportingTimezone ?? 'UTC', tokenSource: tokenSourceOf(own) },
-      ]),
-    ),
-  };
+export function createNotifier({ app, channels, status, onAway }: NotifierOptions) {
+  const { accountIds, db, warehouse, log, redact } = app;
+  const { alertAfterMinutes, report } = app.config.notifications;
   let recorded: readonly AlertRow[] = [];
   let failedReports: ReadonlyMap<string, string> = new Map();
   /** The outage of the database. */
@@ -90,9 +71,9 @@ export function createNotifier(options: NotifierOptions) {
   /** The rows after one message about them. */
   async function send(channel: Channel, rows: readonly AlertRow[], nowMs: number, signal: AbortSignal) {
     const { name } = channel;
-    const { subject, text, html } = toMessage(rows, context);
+    const { subject, text } = toMessage(rows, app);
     // The text contains no secrets by design; redacted all the same.
-    const message = { subject: redact(subject), text: redact(text), html: redact(html) };
+    const message = { subject: redact(subject), text: redact(text) };
     try {
       const refused = await deliver(channel, message, signal);
       log.info({ channel: name, alerts: rows.length }, `sent by ${name}: ${message.subject}`);
@@ -114,25 +95,11 @@ export function createNotifier(options: NotifierOptions) {
     }
   }
 
-  function planOf(
-    rows: readonly AlertRow[],
-    told: readonly Problem[],
-    { nowMs, ...now }: Status,
-    channel: Channel,
-  ) {
-    const problems = now.accounts.flatMap((account) => account.problems);
-    const own = rows.filter((row) => row.channel === channel.name);
-    return planAlerts(own, told, problems, {
-      channel: channel.name,
-      afterMs: alertAfterMinutes * MINUTE_MS,
-      nowMs,
-    });
-  }
-
+  const afterMs = alertAfterMinutes * MINUTE_MS;
   /** Each change is recorded at once: a worker that dies has sent at most one message that another one sends again. */
   async function tell(rows: Rows, told: readonly Problem[], now: Status, signal: AbortSignal): Promise<void> {
     for (const channel of channels) {
-      const { changed, due } = planOf(await rows.read(), told, now, channel);
+      const { changed, due } = planAlerts({ rows: await rows.read(), told, now, channel, afterMs });
       await rows.write(changed);
       if (due.length > 0) await rows.write(await send(channel, due, now.nowMs, signal));
     }
@@ -164,7 +131,7 @@ export function createNotifier(options: NotifierOptions) {
     const told = now.accounts.flatMap(({ problems }) => alertsOf(problems));
     let rows = await readOutbox(db, accountIds);
     const isQuiet = channels
-      .map((channel) => planOf(rows.filter(isAlert), told, now, channel))
+      .map((channel) => planAlerts({ rows: rows.filter(isAlert), told, now, channel, afterMs }))
       .every(({ changed, due }) => changed.length + due.length === 0);
     if (!isQuiet) {
       await takeTurn(warehouse.url, 'alerts', (one) => tell(rowsOf(one), told, now, signal));
@@ -189,7 +156,7 @@ export function createNotifier(options: NotifierOptions) {
     },
     /** Compares once and sends what is due; never rejects. */
     look: async (signal: AbortSignal): Promise<void> => {
-      const now = options.status();
+      const now = status();
       const away = now.problems.filter(({ kind }) => kind === 'database_away');
       await tell(memory, away, now, signal);
       if (!now.database.isUp || !areAccountsRead(now)) return;
@@ -198,7 +165,7 @@ export function createNotifier(options: NotifierOptions) {
       } catch (caught) {
         const error = toDatabaseError(caught);
         // The monitor only reads, so it does not detect a read-only server.
-        if (isOutage(error)) options.onAway(error);
+        if (isOutage(error)) onAway(error);
         log.debug(
           { error_code: error.code },
           `no alerts are sent, because they cannot be recorded: ${error.message}`,

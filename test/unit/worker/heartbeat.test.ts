@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createHeartbeat } from '../../../src/operate/alerts/heartbeat.ts';
+import { createHeartbeat } from '../../../src/operate/worker/heartbeat.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
 import { HOOK_SECRET, type HookServer, startHookServer } from '../../support/hook-server.ts';
@@ -16,7 +16,7 @@ function createFixture() {
   const log = { debug: hear('debug'), info: hear('info'), warn: hear('warn') } as unknown as Logger;
   const fixture = { isFresh: true, passedMs: 0, lines };
   const clock = { now: () => fixture.passedMs, monotonicMs: () => fixture.passedMs };
-  const look = createHeartbeat({ url: hook.url, isFresh: () => fixture.isFresh, log, clock });
+  const look = createHeartbeat({ log, clock }, hook.url, () => fixture.isFresh);
   const heartbeat = () => look(new AbortController().signal);
   return Object.assign(fixture, { heartbeat });
 }
