@@ -80,8 +80,7 @@ describe('days of inserted rows', () => {
     ]);
     await addStates(add, 'gone', [{ ...audit, form_id: null, from: at(3) }], { _deleted_at: at(1) });
     await addStates(add, 'unknown', [{ form_id: 11, created_at: at(2), from: at(2) }]);
-    const zone = (timezone: string) =>
-      writeViewSettings(connection.db, [{ accountId: 'zone', timezone }]);
+    const zone = (timezone: string) => writeViewSettings(connection.db, [{ accountId: 'zone', timezone }]);
     await zone('Pacific/Niue');
     expect(await readDays(query, 'zone', 'followup_daily')).toEqual([]);
     await count('zone');
