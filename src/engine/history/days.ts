@@ -184,28 +184,28 @@ async function writeCounts(
       ) d group by grouping sets (${sets}) having sum(change) <> 0 or sum(change * in_service) <> 0
     ),
     latest as (
-      select ${ofKey}, ${fromOn}::date as day, records[cardinality(days)] as records, in_service[cardinality(days)] as in_service
+      select ${ofKey}, records[cardinality(days)] as records, in_service[cardinality(days)] as in_service
       from ${dayCounts} d where d.account_id = ${scope.account} and d.stream = ${stream}
     ),
-    zeros as (
-      select 'all' as counted_by, '' as id, known.status, d.day, 0 as records, 0 as in_service
-      from unnest(${toArrayLiteral(statuses)}::text[]) as known (status), (select min(day) as day from deltas) d
-      where d.day is not null and not exists (select from latest l where l.counted_by = 'all' and l.status = known.status)
-        and not exists (select from deltas o where o.counted_by = 'all' and o.status = known.status and o.day = d.day)
-    ),
     changes as (
-      select ${ofKey}, day, n.records, n.in_service
+      select ${ofKey}, array_agg(day) as days, array_agg(records) as records, array_agg(in_service) as in_service
       from (
-        select ${ofKey}, day, (sum(coalesce(d.records, 0)) over w)::int as records, (sum(coalesce(d.in_service, 0)) over w)::int as in_service,
-          (coalesce(d.records, 0), coalesce(d.in_service, 0)) is distinct from (l.records, l.in_service) as differs
-        from (table deltas union all table zeros) d full join latest l using (${ofKey}, day)
-        window w as (partition by id, status, counted_by order by day)
-      ) n where n.differs
+        table deltas union all select ${ofKey}, ${fromOn}::date, 0, 0 from latest
+        union all select 'all', '', known.status, first.day, 0, 0
+        from unnest(${toArrayLiteral(statuses)}::text[]) as known (status), (select min(day) as day from deltas) first
+        where first.day is not null and not exists (select from latest l where l.counted_by = 'all' and l.status = known.status)
+      ) c group by ${ofKey}
     )
     insert into ${dayCounts} as c (account_id, stream, ${ofKey}, days, records, in_service)
-    select ${scope.account}::text, ${stream}::text, ${ofKey}, array_agg(day order by day), array_agg(records order by day),
-      array_agg(in_service order by day)
-    from changes group by ${ofKey}
+    select ${scope.account}::text, ${stream}::text, ${ofKey}, n.days, n.records, n.in_service
+    from changes c left join latest l using (${ofKey})
+    cross join lateral (
+      select array_agg(day order by day) as days, array_agg(s.records order by day) as records, array_agg(s.in_service order by day) as in_service
+      from (
+        select day, (sum(sum(records)) over w)::int as records, (sum(sum(in_service)) over w)::int as in_service
+        from unnest(c.days, c.records, c.in_service) as u (day, records, in_service) group by day window w as (order by day)
+      ) s where day > ${fromOn}::date or (s.records, s.in_service) is distinct from (l.records, l.in_service)
+    ) n where n.days is not null
     on conflict (account_id, stream, ${ofKey}) do update set (days, records, in_service) = (
       select trim_array(c.days, again) || excluded.days, trim_array(c.records, again) || excluded.records,
         trim_array(c.in_service, again) || excluded.in_service
