@@ -1,7 +1,7 @@
 /** Roles that copy rows without the lookups of foreign keys, and roles that keep the lookups (docs/performance.md). */
 import { expect, onTestFinished, test } from 'vitest';
 import { streamNamed } from '../../src/engine/streams/index.ts';
-import { readCopySettings } from '../../src/engine/loading/copy-settings.ts';
+import { readCopySettings } from '../../src/engine/loading/copy-records.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { createRole, openTestDatabase } from '../support/test-database.ts';

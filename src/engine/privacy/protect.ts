@@ -9,8 +9,7 @@ import type { RecordProtection } from '../loading/load-options.ts';
 import { columnName } from '../streams/stored-columns.ts';
 import type { Row, StreamDefinition, WireField, WireFields, WireRecord } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
-import { changeFields, createPeopleFinder, mapEach } from './find-people.ts';
-import { createPeople, type ForgottenText } from './people.ts';
+import { changeFields, createPeople, createPeopleFinder, type ForgottenText, mapEach } from './people.ts';
 
 interface ProtectionOptions {
   readonly stream: StreamDefinition;
