@@ -1,22 +1,17 @@
 /** `safety_sync.account_changes`: accounts that are being renamed or removed. */
-import { primaryKey } from 'drizzle-orm/pg-core';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { TextQueries } from '../database/connection.ts';
 import { instant, idText } from '../streams/columns.ts';
-import { controlSchema } from './control-tables.ts';
+import { controlTable } from './control-tables.ts';
 
 /** Accounts that are being renamed or removed. No run of either name begins until that is finished. */
-export const accountChanges = controlSchema.table(
-  'account_changes',
-  {
-    account_id: idText().notNull(),
-    /** null: it is being removed. */
-    renamed_to: idText(),
-    began_at: instant().notNull().defaultNow(),
-  },
-  (t) => [primaryKey({ columns: [t.account_id] })],
-);
+export const accountChanges = controlTable('account_changes', ['account_id'], {
+  account_id: idText().notNull(),
+  /** null: it is being removed. */
+  renamed_to: idText(),
+  began_at: instant().notNull().defaultNow(),
+});
 
 /** A rename of `from`; `to` null: a removal. */
 export interface AccountChange {

@@ -1,6 +1,15 @@
 /** Schema `safety_sync`: runs, progress and problems of the worker itself. */
 import { type SQL, sql } from 'drizzle-orm';
-import { bigint, index, integer, jsonb, pgSchema, primaryKey, text } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  index,
+  integer,
+  jsonb,
+  type PgColumnBuilderBase,
+  pgSchema,
+  primaryKey,
+  text,
+} from 'drizzle-orm/pg-core';
 import type { RunKind, SliceStatus } from '../streams/state.ts';
 import { instant, json, idText } from '../streams/columns.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
@@ -40,6 +49,16 @@ export interface RunKey {
   readonly runId: number;
 }
 
+/** A table with its primary key: as in every key the account is first, so rows of one account can be kept on one node. */
+export const controlTable = <Name extends string, Columns extends Record<string, PgColumnBuilderBase>>(
+  name: Name,
+  [first, ...others]: readonly [keyof Columns & string, ...(keyof Columns & string)[]],
+  columns: Columns,
+) =>
+  controlSchema.table(name, columns, (t) => [
+    primaryKey({ columns: [t[first], ...others.map((one) => t[one])] as never }),
+  ]);
+
 const streamKey = () => ({ account_id: idText().notNull(), stream: idText().$type<StreamName>().notNull() });
 const count = () => bigint({ mode: 'number' }).notNull().default(0);
 
@@ -77,7 +96,6 @@ export const runs = controlSchema.table(
     program_version: text().notNull(), // No default, so an older program, which does not set this column, fails before it stores.
   },
   (t) => [
-    // As in every key: rows of one account can be kept on one node.
     primaryKey({ columns: [t.account_id, t.run_id] }),
     index('runs_stream_idx').on(t.account_id, t.stream, t.run_id.desc()),
     index('runs_running_idx')
@@ -90,44 +108,41 @@ export const runs = controlSchema.table(
 );
 
 /** The position from which the next run of a stream continues. */
-export const streamState = controlSchema.table(
-  'stream_state',
-  {
-    ...streamKey(),
-    /**
-     * followups: every change of the service up to this time is stored. The time is by the service's clock, never by the
-     * worker's.
-     */
-    watermark: instant(),
-    /** followups: the backfill under way or last done: its bounds of creation time (null: open) and the watermark it will leave (null: it is done). */
-    backfill_from: instant(),
-    backfill_to: instant(),
-    backfill_watermark: instant(),
-    backfill_started_at: instant(),
-    /** training: `last_updated` of the newest list that was stored. */
-    calculated_at: instant(),
-    /** training: when the list was last requested, by the database's clock. */
-    checked_at: instant(),
-    /** training: how long after that check the list cannot have changed, in ms. */
-    fresh_for_ms: bigint({ mode: 'number' }),
-    last_success_at: instant(),
-    /** followups: the last attempt to read everything, and the duration of the last one that was complete. */
-    complete_read_at: instant(),
-    complete_read_ms: bigint({ mode: 'number' }),
-    /** followups: how many more records the service counted after the last complete read than were stored. */
-    difference: bigint({ mode: 'number' }),
-    /** When everything that was older than its retention had been removed. */
-    retained_at: instant(),
-    /** equipments: types that a successful run requested, with the time of the last one. */
-    read_parts: jsonb(),
-    complete_until: instant(), // stream-session.ts writes it at the beginning of a transaction.
-  },
-  (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
-);
+export const streamState = controlTable('stream_state', ['account_id', 'stream'], {
+  ...streamKey(),
+  /**
+   * followups: every change of the service up to this time is stored. The time is by the service's clock, never by the
+   * worker's.
+   */
+  watermark: instant(),
+  /** followups: the backfill under way or last done: its bounds of creation time (null: open) and the watermark it will leave (null: it is done). */
+  backfill_from: instant(),
+  backfill_to: instant(),
+  backfill_watermark: instant(),
+  backfill_started_at: instant(),
+  /** training: `last_updated` of the newest list that was stored. */
+  calculated_at: instant(),
+  /** training: when the list was last requested, by the database's clock. */
+  checked_at: instant(),
+  /** training: how long after that check the list cannot have changed, in ms. */
+  fresh_for_ms: bigint({ mode: 'number' }),
+  last_success_at: instant(),
+  /** followups: the last attempt to read everything, and the duration of the last one that was complete. */
+  complete_read_at: instant(),
+  complete_read_ms: bigint({ mode: 'number' }),
+  /** followups: how many more records the service counted after the last complete read than were stored. */
+  difference: bigint({ mode: 'number' }),
+  /** When everything that was older than its retention had been removed. */
+  retained_at: instant(),
+  /** equipments: types that a successful run requested, with the time of the last one. */
+  read_parts: jsonb(),
+  complete_until: instant(), // stream-session.ts writes it at the beginning of a transaction.
+});
 
 /** The ledger of a backfill: one row per slice of creation time. */
-export const backfillSlices = controlSchema.table(
+export const backfillSlices = controlTable(
   'backfill_slices',
+  ['account_id', 'stream', 'created_from', 'created_to'],
   {
     ...streamKey(),
     created_from: instant().notNull(),
@@ -141,7 +156,6 @@ export const backfillSlices = controlSchema.table(
     records: bigint({ mode: 'number' }).notNull().default(0),
     finished_at: instant(),
   },
-  (t) => [primaryKey({ columns: [t.account_id, t.stream, t.created_from, t.created_to] })],
 );
 
 /** Values that could not be stored as they were received. `value` holds them, so none is lost. */
@@ -175,113 +189,89 @@ export const dataIssues = controlSchema.table(
 );
 
 /** Ids and names of forgotten people, as pseudonyms: by these they are recognized in later responses. */
-export const forgotten = controlSchema.table(
-  'forgotten',
-  {
-    account_id: idText().notNull(),
-    pseudonym: idText().notNull(),
-    /** The pseudonym of the person's id, which replaces the id and the name. */
-    person: idText().notNull(),
-    /** null: an id. For a name: its number of words. */
-    words: integer(),
-    /** The id of the `PRIVACY_KEY` with which the pseudonyms were made. */
-    key_id: idText().notNull(),
-    forgotten_at: instant().notNull().defaultNow(),
-  },
-  (t) => [primaryKey({ columns: [t.account_id, t.pseudonym] })],
-);
+export const forgotten = controlTable('forgotten', ['account_id', 'pseudonym'], {
+  account_id: idText().notNull(),
+  pseudonym: idText().notNull(),
+  /** The pseudonym of the person's id, which replaces the id and the name. */
+  person: idText().notNull(),
+  /** null: an id. For a name: its number of words. */
+  words: integer(),
+  /** The id of the `PRIVACY_KEY` with which the pseudonyms were made. */
+  key_id: idText().notNull(),
+  forgotten_at: instant().notNull().defaultNow(),
+});
 
 /** How far the stored rows of a stream agree with the privacy settings. */
-export const privacyCleanings = controlSchema.table(
-  'privacy_cleanings',
-  {
-    ...streamKey(),
-    /** The privacy settings, and the forgotten people. */
-    policy: jsonb().notNull(),
-    /** The key after which an interrupted cleaning continues; null: it is done. */
-    position: idText(),
-    rows_seen: count(),
-    rows_changed: count(),
-    started_at: instant().notNull().defaultNow(),
-    finished_at: instant(),
-  },
-  (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
-);
+export const privacyCleanings = controlTable('privacy_cleanings', ['account_id', 'stream'], {
+  ...streamKey(),
+  /** The privacy settings, and the forgotten people. */
+  policy: jsonb().notNull(),
+  /** The key after which an interrupted cleaning continues; null: it is done. */
+  position: idText(),
+  rows_seen: count(),
+  rows_changed: count(),
+  started_at: instant().notNull().defaultNow(),
+  finished_at: instant(),
+});
 
 /** Every user id in the rows of any stream, and which of them users.info was asked for. */
-export const userLookups = controlSchema.table(
-  'user_lookups',
-  {
-    account_id: idText().notNull(),
-    user_id: idText().notNull(),
-    first_met_at: instant().notNull().defaultNow(),
-    asked_at: instant(),
-    /** When users.info named the person; null again when a list was read since. */
-    named_at: instant(),
-  },
-  (t) => [primaryKey({ columns: [t.account_id, t.user_id] })],
-);
+export const userLookups = controlTable('user_lookups', ['account_id', 'user_id'], {
+  account_id: idText().notNull(),
+  user_id: idText().notNull(),
+  first_met_at: instant().notNull().defaultNow(),
+  asked_at: instant(),
+  /** When users.info named the person; null again when a list was read since. */
+  named_at: instant(),
+});
 
 /**
  * What one of several workers sends: alerts that last or whose end was not told yet, a row for each channel, and the
  * scheduled report of each account.
  */
-export const outbox = controlSchema.table(
-  'outbox',
-  {
-    account_id: idText().notNull(),
-    event: idText().$type<OutboxEvent>().notNull(),
-    /** The subject of the event: a stream, or a stream and one of its fields; empty: the account. */
-    subject: idText().notNull(),
-    channel: idText().$type<OutboxChannel>().notNull(),
-    /** The code of the error that caused it. */
-    code: text(),
-    /** Further text of the message. For a report: cron expression and time zone of its plan. */
-    detail: text(),
-    began_at: instant().notNull(),
-    /** null while it lasts. */
-    ended_at: instant(),
-    /** When its last message was sent; null: none was sent yet. */
-    sent_at: instant(),
-    /** When a message has to be sent; null: there is none to send. */
-    due_at: instant(),
-    /** Failed attempts since a message was last sent. */
-    tries: integer().notNull().default(0),
-    /** The problem of the last failed attempt. For a report: its error code. */
-    problem: text(),
-  },
-  (t) => [primaryKey({ columns: [t.account_id, t.event, t.subject, t.channel] })],
-);
+export const outbox = controlTable('outbox', ['account_id', 'event', 'subject', 'channel'], {
+  account_id: idText().notNull(),
+  event: idText().$type<OutboxEvent>().notNull(),
+  /** The subject of the event: a stream, or a stream and one of its fields; empty: the account. */
+  subject: idText().notNull(),
+  channel: idText().$type<OutboxChannel>().notNull(),
+  /** The code of the error that caused it. */
+  code: text(),
+  /** Further text of the message. For a report: cron expression and time zone of its plan. */
+  detail: text(),
+  began_at: instant().notNull(),
+  /** null while it lasts. */
+  ended_at: instant(),
+  /** When its last message was sent; null: none was sent yet. */
+  sent_at: instant(),
+  /** When a message has to be sent; null: there is none to send. */
+  due_at: instant(),
+  /** Failed attempts since a message was last sent. */
+  tries: integer().notNull().default(0),
+  /** The problem of the last failed attempt. For a report: its error code. */
+  problem: text(),
+});
 
 /** The optional methods of the service that were asked for: when, and how that ended. */
-export const optionalMethods = controlSchema.table(
-  'optional_methods',
-  {
-    account_id: idText().notNull(),
-    method: idText().notNull(),
-    asked_at: instant().notNull(),
-    /** The last time that it was answered and stored. */
-    read_at: instant(),
-    code: text(),
-    unnamed: idText().array(),
-    form: text(),
-  },
-  (t) => [primaryKey({ columns: [t.account_id, t.method] })],
-);
+export const optionalMethods = controlTable('optional_methods', ['account_id', 'method'], {
+  account_id: idText().notNull(),
+  method: idText().notNull(),
+  asked_at: instant().notNull(),
+  /** The last time that it was answered and stored. */
+  read_at: instant(),
+  code: text(),
+  unnamed: idText().array(),
+  form: text(),
+});
 
 /** How many requests an account may still start, and until when its service accepts none: see `engine/api/request-budget.ts`. */
-export const requestBudget = controlSchema.table(
-  'request_budget',
-  {
-    account_id: idText().notNull(),
-    /** Starts of requests are saved up since then. */
-    saved_since: instant().notNull(),
-    /** When the newest block began. */
-    blocked_at: instant(),
-    /** null: there is no block. */
-    blocked_until: instant(),
-    /** Until then the one request after a block is under way; null: it is not. */
-    probe_until: instant(),
-  },
-  (t) => [primaryKey({ columns: [t.account_id] })],
-);
+export const requestBudget = controlTable('request_budget', ['account_id'], {
+  account_id: idText().notNull(),
+  /** Starts of requests are saved up since then. */
+  saved_since: instant().notNull(),
+  /** When the newest block began. */
+  blocked_at: instant(),
+  /** null: there is no block. */
+  blocked_until: instant(),
+  /** Until then the one request after a block is under way; null: it is not. */
+  probe_until: instant(),
+});

@@ -1,25 +1,21 @@
 /** `safety_sync.sources`: the service that each account belongs to. */
 import { eq, getTableColumns, sql } from 'drizzle-orm';
-import { primaryKey, text } from 'drizzle-orm/pg-core';
+import { text } from 'drizzle-orm/pg-core';
 import { instant, idText } from '../streams/columns.ts';
 import type { Database, Queryable } from '../database/connection.ts';
-import { backfillSlices, controlSchema, optionalMethods, runs, streamState } from './control-tables.ts';
+import { backfillSlices, controlTable, optionalMethods, runs, streamState } from './control-tables.ts';
 
 /** The service that an account belongs to: the one from which it was first read. */
-export const sources = controlSchema.table(
-  'sources',
-  {
-    account_id: idText().notNull(),
-    /** Scheme, host, port and path, as `normalizeBaseUrl` makes it. */
-    address: text().notNull(),
-    /** As account.info sent them; null: it did not. */
-    service_id: idText(),
-    service_name: text(),
-    /** Until a stream has read everything from the new address, its runs delete what that address lacks, without the guard. */
-    moved_at: instant(),
-  },
-  (t) => [primaryKey({ columns: [t.account_id] })],
-);
+export const sources = controlTable('sources', ['account_id'], {
+  account_id: idText().notNull(),
+  /** Scheme, host, port and path, as `normalizeBaseUrl` makes it. */
+  address: text().notNull(),
+  /** As account.info sent them; null: it did not. */
+  service_id: idText(),
+  service_name: text(),
+  /** Until a stream has read everything from the new address, its runs delete what that address lacks, without the guard. */
+  moved_at: instant(),
+});
 
 /** A service, and whose data it sends. */
 export type Source = Pick<typeof sources.$inferSelect, 'address' | 'service_id' | 'service_name'>;

@@ -43,20 +43,10 @@ export interface Cleaning {
   readonly position: string | null;
 }
 
-interface StoredPrivacy {
-  readonly account_id: string;
-  readonly stream: StreamName;
-  /** undefined: nothing was ever protected. */
-  readonly cleaning: Cleaning | undefined;
-  /** Pseudonyms of the account's forgotten people. */
-  readonly forgotten: readonly string[];
-}
+type StoredPrivacy = Record<'forgotten', string[]> & { [Name in keyof Cleaning]: Cleaning[Name] | null };
 
 /** Reads the privacy state of all streams of these accounts that ever began a run: the others have no rows. */
-export async function readStoredPrivacy(
-  db: Queryable,
-  accountIds: readonly string[],
-): Promise<StoredPrivacy[]> {
+export async function readStoredPrivacy(db: Queryable, accountIds: readonly string[]) {
   // JSON as text, because not every client parses it.
   const rows = await db.execute<{ account_id: string; stream: StreamName; found: string }>(sql`
     select s.account_id, s.stream, jsonb_build_object('policy', c.policy, 'position', c.position, 'forgotten', coalesce(
@@ -65,12 +55,10 @@ export async function readStoredPrivacy(
       left join ${privacyCleanings} c on c.account_id = s.account_id and c.stream = s.stream
     where s.account_id = any (${toArrayLiteral(accountIds)}::text[])`);
   return rows.map(({ found, ...row }) => {
-    const { forgotten: people, ...cleaning } = JSON.parse(found) as Cleaning & { forgotten: string[] };
-    return {
-      ...row,
-      cleaning: (cleaning.policy as unknown) === null ? undefined : cleaning,
-      forgotten: people,
-    };
+    const { policy, position, forgotten: people } = JSON.parse(found) as StoredPrivacy;
+    /** undefined: nothing was ever protected. */
+    const cleaning: Cleaning | undefined = policy === null ? undefined : { policy, position };
+    return { ...row, cleaning, /** Pseudonyms. */ forgotten: people };
   });
 }
 
