@@ -7,14 +7,13 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 
 export type IssueRow = typeof dataIssues.$inferSelect;
 
-/** Open issues, which the loader needs to find records that have become valid. */
-export interface OpenIssues {
-  readonly areAny: boolean;
-  /** Keys of rejected records that have a usable key. */
-  readonly keys: ReadonlySet<string>;
-}
+export type OpenIssues = Awaited<ReturnType<typeof readOpenIssues>>;
 
-export async function readOpenIssues(db: Queryable, key: StreamKey): Promise<OpenIssues> {
+/**
+ * Open issues, which the loader needs to find records that have become valid. `keys`: of rejected records that have a usable
+ * key.
+ */
+export async function readOpenIssues(db: Queryable, key: StreamKey) {
   const rows = await db.execute<{ key: string | null }>(sql`
     select distinct case when kind = 'record_rejected' and field is null then record_id end as key
     from ${dataIssues} where ${isOf(key)} and resolved_at is null`);

@@ -7,12 +7,9 @@ import { toDatabaseError } from '../database/database-error.ts';
 import { requestBudget } from './control-tables.ts';
 
 /** Times in ms since 1970; whole ones, so that they are found again as they were written. */
-interface Budget {
-  readonly savedSinceMs: number;
-  readonly blockedAtMs: number | null;
-  readonly blockedUntilMs: number | null;
-  readonly probeUntilMs: number | null;
-}
+type Budget = Readonly<
+  Record<'savedSinceMs', number> & Record<'blockedAtMs' | 'blockedUntilMs' | 'probeUntilMs', number | null>
+>;
 
 const COLUMNS = ['saved_since', 'blocked_at', 'blocked_until', 'probe_until'];
 

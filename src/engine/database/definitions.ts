@@ -2,25 +2,23 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 
-export interface Definition {
-  readonly name: string;
-  /** People read it. A view of `safety_sync` is made anew with its definition, as a function is. */
-  readonly isView: boolean;
-  /** `create or replace …` */
-  readonly statements: string;
-  readonly hash: string;
-}
+export type Definition = ReturnType<typeof readFolder>[number];
 
-function readFolder(folder: URL, kind: 'functions' | 'views'): Definition[] {
+function readFolder(folder: URL, kind: 'functions' | 'views') {
   const path = new URL(`${kind}/`, folder);
   return readdirSync(path)
     .filter((file) => file.endsWith('.sql'))
     .toSorted()
     .map((file) => {
       const statements = readFileSync(new URL(file, path), 'utf8');
-      const hash = createHash('sha256').update(statements).digest('hex');
-      const isView = kind === 'views' && !file.startsWith('safety_sync.');
-      return { name: file.slice(0, -'.sql'.length), isView, statements, hash };
+      return {
+        name: file.slice(0, -'.sql'.length),
+        /** People read it. A view of `safety_sync` is made anew with its definition, as a function is. */
+        isView: kind === 'views' && !file.startsWith('safety_sync.'),
+        /** `create or replace …` */
+        statements,
+        hash: createHash('sha256').update(statements).digest('hex'),
+      };
     });
 }
 
