@@ -82,5 +82,6 @@ export async function writeLedger(
 const rowsOf = (slices: readonly (TimeSlice & Partial<LedgerSlice>)[]): SQL =>
   sql`jsonb_to_recordset(${JSON.stringify(slices)}::jsonb) as u ("fromMs" float8, "toMs" float8, "readToMs" float8, status text,
     expected bigint, records bigint)`;
-/** Exact, because an interval counts whole microseconds. */
-const timeOf = (ms: string): SQL => sql.raw(`to_timestamp(0) + u."${ms}" * interval '1 millisecond'`);
+/** Exact, because an interval counts whole microseconds. Without a time zone the expression is IMMUTABLE, as Citus requires. */
+const timeOf = (ms: string): SQL =>
+  sql.raw(`((timestamp 'epoch' + u."${ms}" * interval '1 millisecond') at time zone 'UTC')`);
