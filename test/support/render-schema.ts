@@ -32,6 +32,10 @@ interface Relation {
 
 const NOTE = 'Generated from the database by `npm run docs:generate`; do not edit.';
 
+/** Tables that views read, and no reader: their views are documented. */
+const INTERNAL =
+  /_states$|^(counted_days|day_counts|equipment_asked_types|equipment_completions|reporting_settings)$/;
+
 async function readRelations(connection: Connection): Promise<Relation[]> {
   const rows = await connection.query<Column>(
     `select c.relname as relation, c.relkind::text as kind, obj_description(c.oid, 'pg_class') as about, a.attname as name,
@@ -235,8 +239,8 @@ const renderTables = (relations: readonly Relation[]): string =>
 
 /** By path from the project root. */
 export async function renderSchemaDocs(connection: Connection): Promise<Record<string, Generated>> {
-  const relations = await readRelations(connection);
-  const references = await readReferences(connection);
+  const relations = (await readRelations(connection)).filter(({ name }) => !INTERNAL.test(name));
+  const references = (await readReferences(connection)).filter(({ child }) => !INTERNAL.test(child));
   return {
     'docs/bi.md': {
       star: renderStar(relations),

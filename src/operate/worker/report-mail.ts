@@ -1,5 +1,11 @@
-/** Renders the safety report as a mail: its figures in the body, the full page and the workbook attached. Pure. */
-import { type KeyFigure, keyFiguresOf, notesOf } from '../../pages/report/first-screen.ts';
+/** Renders the safety report as a mail: its first screen in the body, the full page and the workbook attached. Pure. */
+import {
+  type FirstList,
+  firstListsOf,
+  type KeyFigure,
+  keyFiguresOf,
+  notesOf,
+} from '../../pages/report/first-screen.ts';
 import { isAnythingRead, type Report } from '../../pages/report/read-report.ts';
 import { titleOfReport } from '../../pages/report/render-report.ts';
 import { WORKBOOK_TYPE } from '../../pages/report/workbook.ts';
@@ -10,6 +16,15 @@ const MOST_ATTACHED = 5_000_000;
 
 const lineOf = ({ title, value, change, beside }: KeyFigure): string =>
   `${title}: ${value} (${[change, beside].filter((text) => text !== '').join('; ')})`;
+
+const listOf = ({ title, lines, rest, none }: FirstList): string[] => [
+  title,
+  ...lines.map(({ shown, texts, url }) => {
+    return `- ${[shown, ...texts, url ?? ''].filter((text) => text !== '').join(' · ')}`;
+  }),
+  lines.length === 0 ? none : rest,
+  '',
+];
 
 /** `name`: of its files, without `.html`; `page`: the full HTML page; `workbook` undefined: there are no rows. */
 export function toReportMail(
@@ -26,7 +41,9 @@ export function toReportMail(
   },
 ): AlertMessage {
   const subject = titleOfReport(report, title);
-  const figures = isAnythingRead(report) ? keyFiguresOf(report) : [];
+  const isRead = isAnythingRead(report);
+  const [stop = [], ...others] = isRead ? firstListsOf(report).map(listOf) : [];
+  const figures = isRead ? [...keyFiguresOf(report).map(lineOf), ''] : [];
   const isAttached = workbook !== undefined && workbook.length < MOST_ATTACHED;
   const sentences = [
     ...notesOf(report).map(({ text }) => text),
@@ -38,7 +55,7 @@ export function toReportMail(
   ];
   return {
     subject,
-    text: [subject, '', ...figures.map(lineOf), '', ...sentences, `– ${signature}`].join('\n'),
+    text: [subject, '', ...stop, ...figures, ...others.flat(), ...sentences, `– ${signature}`].join('\n'),
     attachments: [
       { filename: `${name}.html`, contentType: 'text/html; charset=utf-8', content: page },
       ...(isAttached ? [{ filename: `${name}.xlsx`, contentType: WORKBOOK_TYPE, content: workbook }] : []),
