@@ -40,8 +40,10 @@ test('with HTTP_REPORT alone the worker serves the page, its workbook, its lists
     'text/csv; charset=utf-8',
     'attachment; filename="people.csv"',
   ]);
-  for (const [, href = ''] of html.matchAll(/href="(report[^"]*)"/g))
+  for (const [, href = ''] of html.matchAll(/href="(report[./][^"]*)"/g))
     expect((await get(`/${href}`)).status).toBe(200);
+  const [, area = '', name = ''] = /href="(report\?area=field_office[^"]*)"[^>]*>([^<]*)</.exec(html) ?? [];
+  expect(await (await get(`/${area}`)).text()).toContain(`<h1>Office ${name}</h1>`);
   const [open] = await worker.query<{ count: number }>(
     `select count(*)::int as count from safety.followups where is_open and _deleted_at is null`,
   );

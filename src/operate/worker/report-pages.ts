@@ -8,7 +8,7 @@ import { renderReport } from '../../pages/report/render-report.ts';
 import { toCsv, toWorkbook } from '../../pages/report/take-along.ts';
 import { WORKBOOK_TYPE } from '../../pages/report/workbook.ts';
 import { toKnownError } from '../../engine/database/database-error.ts';
-import { parseArea } from '../../shared/area.ts';
+import { areaText, parseArea } from '../../shared/area.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import { type HttpPage, jsonPage, type Routes } from './http-server.ts';
 
@@ -34,7 +34,15 @@ const FILES: Readonly<Record<string, Make>> = {
       contentType: 'text/html; charset=utf-8',
       body: renderReport(report, {
         title,
-        along: { xlsx: `report.xlsx${query}`, csvOf: (list) => `report/${list}.csv${query}` },
+        along: {
+          xlsx: `report.xlsx${query}`,
+          csvOf: (list) => `report/${list}.csv${query}`,
+          reportOf: (area) => {
+            const of = new URLSearchParams(query);
+            of.set('area', areaText(area));
+            return `report?${of.toString()}`;
+          },
+        },
       }),
       headers: { 'content-security-policy': POLICY },
     }),

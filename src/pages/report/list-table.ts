@@ -1,5 +1,6 @@
 /** The first rows of a list as a table of the page. */
 import { formatCount } from '../../shared/format.ts';
+import type { Area } from '../../shared/area.ts';
 import { recordUrlOf } from '../../shared/record-urls.ts';
 import { shortenPseudonyms } from '../../shared/pseudonym.ts';
 import { type Html, html, type HtmlValue } from '../html.ts';
@@ -15,6 +16,8 @@ export interface Along {
   readonly xlsx?: string | undefined;
   /** The address of a list as CSV. */
   readonly csvOf?: ((list: ListName) => string) | undefined;
+  /** The address of the report of an area. */
+  readonly reportOf?: ((area: Area) => string) | undefined;
   /** The command that writes them, where there are none. */
   readonly command?: string | undefined;
 }
@@ -71,6 +74,8 @@ interface ListTableOptions {
   readonly remark?: string;
   /** How many rows there are. Default: those of the list. */
   readonly total?: number;
+  /** Of the first column's link. Default: the record of the row. */
+  readonly urlOf?: (row: Row) => string | null;
 }
 
 export function listTable(
@@ -81,6 +86,7 @@ export function listTable(
 ): HtmlValue {
   const all = options.rows ?? report.lists[list].rows;
   const rows = all.slice(0, options.most);
+  const { urlOf = (row: Row) => linkOf(report, list, row) } = options;
   if (rows.length === 0) return null;
   const toColumn = (word: string, at: number): Column<Row> => {
     const [name = '', title = titleOf(name)] = word.replace('~', '').split('=');
@@ -88,7 +94,7 @@ export function listTable(
     const style = `${isNumber ? 'num ' : ''}${word.startsWith('~') ? 'spare' : ''}`.trim();
     const cellOf = (row: Row): HtmlValue => {
       const cell = shownCell(name, row[name] ?? null);
-      return at === 0 ? link(linkOf(report, list, row), cell) : cell;
+      return at === 0 ? link(urlOf(row), cell) : cell;
     };
     return [title.replace('_', ' '), cellOf, style as NonNullable<Column<Row>[2]>];
   };

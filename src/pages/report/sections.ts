@@ -1,5 +1,6 @@
 /** The sections of the report's page below its first screen. */
 import { streamNamed } from '../../engine/streams/index.ts';
+import { AREA_KINDS } from '../../shared/area.ts';
 import { capital, formatCount, formatNumber } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import { html, type HtmlValue } from '../html.ts';
@@ -41,6 +42,12 @@ function areas(report: Report, along: Along): Section {
       total: rows.length,
       most: SHOWN_AREAS,
       columns,
+      urlOf: (row) => {
+        const areaKind = AREA_KINDS.find((one) => kind === one || kind === `${one}_group`);
+        return areaKind === undefined
+          ? null
+          : (along.reportOf?.({ kind: areaKind, name: String(row['area']) }) ?? null);
+      },
     });
   });
   const lead =
