@@ -76,7 +76,8 @@ export async function buildProgram(
         program.addCommand(toCommand(await load(), context, exit));
     }
   }
-  return program;
+  // In the last group.
+  return program.helpCommand('help [command]', 'print the help of a command');
 }
 
 /** The places in the code of a defect, without its message, which is printed with its code. */

@@ -104,7 +104,9 @@ export function toCommand(
     .exitOverride()
     // Arguments after the name of a verb belong to that verb, also if the verb before it has an option with that name.
     .enablePositionalOptions()
-    .showHelpAfterError(`(see ${before} ${verb.name} --help)`);
+    .showHelpAfterError(`(see ${before} ${verb.name} --help)`)
+    // `runVerb` names a misspelt verb behind it.
+    .allowExcessArguments(verb.verbs !== undefined);
   for (const one of verb.verbs ?? [])
     command.addCommand(toCommand(one, context, exit, `${before} ${verb.name}`));
   if (verb.hasStreams) command.argument('[stream...]', STREAM_NAMES.join(', '));
@@ -176,6 +178,9 @@ async function runVerb(
   options: CommonOptions,
   names: readonly string[],
 ): Promise<number> {
+  const behind = verb.verbs?.map(({ name }) => name).join(', ');
+  if (behind !== undefined && names.length > 0)
+    throw usageError(`unknown command '${verb.name} ${names[0] ?? ''}'; there are ${behind}`);
   const { terminal, signal, env } = context;
   const print = (output: Output | number): number => {
     if (typeof output === 'number') return output;

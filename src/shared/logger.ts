@@ -26,7 +26,7 @@ export function createLogger({ level, format, colorize, secrets }: LoggerOptions
   }
   const destination = new Writable({
     write(chunk: Buffer, _encoding, done) {
-      stderr.write(wrapLines(redact(chunk.toString()), stderr.isTTY ? stderr.columns : undefined, 2));
+      stderr.write(wrapLines(redact(chunk.toString()), (stderr.isTTY && stderr.columns) || undefined, 2));
       done();
     },
   });

@@ -70,7 +70,7 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
     await connection.query(SESSION_SETTINGS);
     for (let waited = false; ; waited = true) {
       if (signal?.aborted === true)
-        throw new SafetySyncError('interrupted', `${stream}: stopped while waiting`);
+        throw new SafetySyncError('interrupted', 'stopped while waiting for its turn');
       const [row] = await connection.query<{ pid: number; locked: boolean }>(TRY_LOCK, [accountId, stream]);
       if (row?.locked === true) {
         await assertUnchanged(connection, accountId);
@@ -90,7 +90,7 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
 }
 
 function buildSession(connection: Connection, backendPid: number, { accountId, stream }: StreamKey) {
-  const broke = `${stream}: the database connection that held the lock broke`;
+  const broke = 'the database connection that held the lock broke';
   const lockLost = (cause?: unknown) => new SafetySyncError('lock_lost', broke, { cause });
   let transactionTime: WriteTime | null = null;
   return {

@@ -55,7 +55,7 @@ export async function cleanStored(request: CleanRequest, policy: StoredPolicy) {
   const stream = shape.stream.name;
   const counts = { rowsSeen: 0, rowsChanged: 0 };
   async function inTransaction(seen: number, work: (time: WriteTime) => Promise<number>): Promise<void> {
-    if (signal.aborted) throw new SafetySyncError('interrupted', `${stream}: stopped while cleaning`);
+    if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped while cleaning');
     counts.rowsChanged += await work(await session.begin());
     counts.rowsSeen += seen;
     await writeCleaning(db, { accountId, stream }, { policy, position: '', ...counts });
