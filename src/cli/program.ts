@@ -21,7 +21,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Verb
     runs: async () => (await import('./verbs/runs.ts')).runs,
     'data-issues': async () => (await import('./verbs/data-issues.ts')).dataIssues,
     verify: async () => (await import('./verbs/verify.ts')).verify,
-    reconcile: async () => (await import('./verbs/reconcile.ts')).reconcile,
+    reconcile: async () => (await import('./verbs/sync.ts')).reconcile,
     backfill: async () => (await import('./verbs/backfill.ts')).backfill,
   },
   'People:': {

@@ -18,14 +18,8 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const;
 
 /** For the help text and docs/cli.md. */
 export const EXIT_CODES: readonly (readonly [codes: string, meaning: string])[] = [
-  [
-    '0',
-    'every requested stream succeeded or had no work; verify: equal or repaired; status, alerts: all is well',
-  ],
-  [
-    '1',
-    'a stream failed, the others still ran; verify: different; access, status, alerts: there is a problem',
-  ],
+  ['0', 'every stream succeeded or had no work; verify: equal or repaired; status, alerts: well'],
+  ['1', 'a stream failed, the others ran; verify: different; access, status, alerts: a problem'],
   ['2', 'bad usage or configuration, or a newer version has migrated the warehouse: nothing was tried'],
   ['3', 'the service refused the credentials'],
   ['129, 130, 143', 'a second SIGHUP, SIGINT or SIGTERM ended the process at once'],

@@ -4,8 +4,10 @@
  */
 import { Command } from 'commander';
 import { type Account, type App, createApp } from '../app.ts';
+import { describeUnlimited } from '../config/account-config.ts';
 import { type Config, loadConfig } from '../config/load-config.ts';
 import type { Environment } from '../config/read-variables.ts';
+import { describeUnknown } from '../config/unknown-variables.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { nameSome } from '../shared/format.ts';
 import { SECOND_MS, sleep, untilAborted } from '../shared/time.ts';
@@ -77,16 +79,10 @@ export interface CommonOptions {
 /** Options that several verbs have. */
 const COMMON = {
   json: ['--json', 'as JSON on stdout'],
-  accounts: [
-    '--account <name>',
-    'only this account; can be given several times (default: all that are configured)',
-  ],
+  accounts: ['--account <name>', 'only this account; can be given several times (default: all)'],
   /** For a verb about one account: `onlyAccountOf`. */
   account: ['--account <name>', 'the account; needed if several are configured'],
-  liftPrivacy: [
-    '--lift-privacy',
-    'accept settings that protect less than those recorded in the warehouse, and record them',
-  ],
+  liftPrivacy: ['--lift-privacy', 'accept and record settings that protect less than the recorded ones'],
   yes: ['--yes', 'do it without a question; needed off a terminal'],
 } as const;
 
@@ -193,6 +189,11 @@ async function runVerb(
   const stopTracing = await startTracing(env);
   const say = (line: string): void => terminal.note(terminal.noteColors.dim(line));
   const app = await createApp({ config, signal, say });
+  if (needs.needsService) {
+    const unlimited = describeUnlimited(config.accounts, config.api.requestsPerMinute);
+    for (const warning of [unlimited, describeUnknown(config.unknownVariables)])
+      if (warning !== null) app.log.warn(warning);
+  }
   const work = async () => {
     await prepare(app, needs);
     return (await verb.run?.({ ...context, app }, options, names)) ?? EXIT.ok;

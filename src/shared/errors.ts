@@ -23,12 +23,8 @@ export interface TokenSource {
 }
 
 const MOST_ENTRIES = 5;
-const KEYS_OF_ENTRIES: Readonly<Record<string, string>> = {
-  SAFETY_TOKEN: 'token',
-  SAFETY_TOKEN_FILE: 'token_file',
-  SAFETY_BASE_URL: 'base_url',
-  SAFETY_EQUIPMENT_TYPES: 'equipment_types',
-};
+/** Their keys in an entry are the ends of their names. */
+const OF_ENTRIES = /SAFETY_(TOKEN(?:_FILE)?|BASE_URL|EQUIPMENT_TYPES)\b/g;
 
 /** Replaces the variables in an advice by the keys of entries of the accounts file, where there are no such variables. */
 function nameEntries(advice: string, sources: readonly TokenSource[]): string {
@@ -38,7 +34,7 @@ function nameEntries(advice: string, sources: readonly TokenSource[]): string {
   const where = `of ${entries.length === 1 ? 'the entry' : 'the entries'} ${named} in SAFETY_ACCOUNTS_FILE`;
   return advice.replace(
     /SAFETY_[A-Z_]+(?: or SAFETY_[A-Z_]+)?/g,
-    (variables) => `${variables.replace(/SAFETY_\w+/g, (one) => KEYS_OF_ENTRIES[one] ?? one)} ${where}`,
+    (variables) => `${variables.replace(OF_ENTRIES, (_, key: string) => key.toLowerCase())} ${where}`,
   );
 }
 

@@ -22,8 +22,7 @@ const OF_ALL = { account: [] };
 
 const grant: Verb = {
   name: 'grant',
-  about:
-    'let a role of PostgreSQL read these accounts and, of schema safety, no other rows; adds to its accounts',
+  about: 'let a role read these accounts, in addition to others of it, and nothing else of schema safety',
   takes: TAKES_ROLE,
   options: [['--account <name...>', 'an account that it may read; several, or several times']],
   common: ['json'],
@@ -50,8 +49,7 @@ const revoke: Verb = {
 
 export const access: Verb = {
   name: 'access',
-  about:
-    'show roles that are confined to accounts (row-level security), their accounts, and rights by which they see more',
+  about: 'show roles that are confined to accounts (row-level security), and where they see more',
   common: ['json'],
   verbs: [grant, revoke],
   async run({ app, terminal }) {

@@ -105,8 +105,7 @@ async function change(
 
 const rename: Verb = {
   name: 'rename',
-  about:
-    'give everything that is stored of an account another name, in steps; repeat it after an interruption',
+  about: 'give what is stored of an account another name, in steps; repeat it after an interruption',
   takes: [
     ['<old>', 'the account as it is stored'],
     ['<new>', 'a name of which nothing is stored'],
@@ -117,8 +116,7 @@ const rename: Verb = {
 
 const remove: Verb = {
   name: 'remove',
-  about:
-    'remove everything that is stored of an account that is not configured, in steps; repeat it after an interruption',
+  about: 'remove what is stored of an account, in steps; repeat it after an interruption',
   takes: [['<name>', 'the account as it is stored']],
   common: ['yes', 'json'],
   run: change,
@@ -126,8 +124,7 @@ const remove: Verb = {
 
 const move: Verb = {
   name: 'move',
-  about:
-    'let an account be read from its new, configured address of the same service: the next sync reads everything and deletes what is not there',
+  about: 'read an account from its new address; the next sync reads all, and deletes what is not there',
   takes: [['<name>', 'the account, configured with the new address']],
   common: ['yes', 'json'],
   needs: () => ({ needsService: true }),

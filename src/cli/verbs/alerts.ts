@@ -16,8 +16,7 @@ import { configOf, type Verb } from '../verb.ts';
 
 const test: Verb = {
   name: 'test',
-  about:
-    'send one test alert through each configured channel and print whether it was accepted; needs no database',
+  about: 'send one test alert through each configured channel and print whether it was accepted',
   common: ['json'],
   async runAlone(context) {
     const { terminal, signal } = context;

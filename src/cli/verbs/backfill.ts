@@ -83,17 +83,13 @@ const reading = runningStreams<Flags>((options, names) => {
 
 export const backfill: Verb<Flags> = {
   name: 'backfill',
-  about:
-    'read all records again: follow-ups in slices of creation time, resuming where it was cut off; other streams as a whole',
+  about: 'read everything again: follow-ups in slices of creation time, resumable, the others whole',
   hasStreams: true,
   options: [
     ['--from <date>', 'follow-ups created on or after this day or time (UTC)', undefined, parseDate],
     ['--to <date>', 'follow-ups created before this day or time (UTC)', undefined, parseDate],
     ['--restart', 'begin again instead of resuming'],
-    [
-      '--plan',
-      'only print how much there is to read; sends requests, writes no rows, needs no migrated warehouse',
-    ],
+    ['--plan', 'only print how much there is to read: requests are sent, no rows are written'],
   ],
   common: ['accounts', 'liftPrivacy', 'json'],
   needs: (options, names) => ({

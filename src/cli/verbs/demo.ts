@@ -205,8 +205,7 @@ With a service of your own:
 
 export const demo: Verb<{ serve?: boolean }> = {
   name: 'demo',
-  about:
-    'see it work without any configuration: sandbox service, embedded PostgreSQL (a database of its own, emptied every time), two syncs, answers',
+  about: 'see it work without any configuration: sandbox, embedded PostgreSQL, two syncs, answers',
   options: [
     ['--serve', 'then keep worker, sandbox and database running until Ctrl-C; print a connection string'],
   ],

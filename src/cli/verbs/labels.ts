@@ -21,8 +21,7 @@ const isNameless = ({ label, name }: MetId): boolean => label === null && name =
 
 const template: Verb<{ out?: string }> = {
   name: 'template',
-  about:
-    'write a CSV file of every id without label or name, the most used first, to be filled in and imported',
+  about: 'write a CSV file of every id without a name, the most used first, to fill in and import',
   options: [['--out <file>', 'path of the file; - is stdout, the default']],
   common: ['account'],
   async run({ app, terminal }, { out = STDOUT }) {
@@ -69,8 +68,7 @@ const importVerb: Verb<{ replace?: true }> = {
 
 export const labels: Verb = {
   name: 'labels',
-  about:
-    'show for each kind of id how many the service names, how many have a label, and the most used with neither',
+  about: 'show of how many ids of each kind the service has the name, a label has it, or nobody',
   common: ['accounts', 'json'],
   verbs: [template, importVerb],
   async run({ app, terminal }) {

@@ -21,13 +21,9 @@ interface Flags {
 
 export const report: Verb<Flags> = {
   name: 'report',
-  about:
-    'write the report, one HTML file that needs no other: what must be stopped today, whom to call, what lapses, and how each area stands; or its lists with all their rows',
+  about: 'write the report as one HTML file, or its lists with all their rows as a workbook or CSV files',
   options: [
-    [
-      '--area <kind=name>',
-      `only an area: ${AREA_KINDS.join(', ')}; the name of a group of offices or lines counts, too`,
-    ],
+    ['--area <kind=name>', `only an area or a group of areas; the kinds are ${AREA_KINDS.join(', ')}`],
     [
       '--out <file>',
       `path of the page; - is stdout (default: \`${DEFAULT_FILE}\`; no page with --csv or --xlsx alone)`,

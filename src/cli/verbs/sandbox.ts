@@ -7,21 +7,10 @@ import type { Colors } from '../terminal.ts';
 import type { CommandContext, Verb } from '../verb.ts';
 
 type Sizes = Readonly<Record<keyof typeof defaultSize, number>>;
-
-interface Flags extends Sizes {
-  readonly host: string;
-  readonly port: number;
-  readonly token?: string;
-  readonly seed?: number;
-  /** Changes a minute. */
-  readonly live: number;
-  readonly deletions?: true;
-  /** ms. */
-  readonly latency: number;
-  /** Percent of the requests. */
-  readonly faults: number;
-  readonly quiet?: true;
-}
+/** `live`: changes a minute; `latency`: ms; `faults`: percent of the requests. */
+type Numbers = Readonly<Record<'port' | 'live' | 'latency' | 'faults', number>>;
+type Words = Readonly<{ host: string; token?: string; seed?: number; deletions?: true; quiet?: true }>;
+type Flags = Sizes & Numbers & Words;
 
 const MILLION = 1_000_000;
 const size = wholeNumber(0, 5 * MILLION);

@@ -1,5 +1,3 @@
-import { describeUnlimited } from '../../config/account-config.ts';
-import { describeUnknown } from '../../config/unknown-variables.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';
 import { VERSION } from '../../version.ts';
 import { EXIT } from '../run-results.ts';
@@ -7,14 +5,13 @@ import type { Verb } from '../verb.ts';
 
 export const start: Verb = {
   name: 'start',
-  about:
-    'the worker: migrate, sync and reconcile on schedule, serve health, metrics and a status page, stop on SIGTERM',
+  about: 'the worker: migrate, sync and reconcile on schedule, serve health, metrics and a status page',
   common: ['accounts', 'liftPrivacy'],
   // The worker migrates by itself, as soon as the database is there.
   needs: () => ({ needsService: true, migrates: 'by_itself' }),
   async run({ app }, { liftPrivacy = false }) {
     // Before the first statement and before the port is bound: if either hangs, the log shows which program it is.
-    const { accounts, api, unknownVariables } = app.config;
+    const { accounts, api } = app.config;
     const first = accounts
       .slice(0, 5)
       .map(({ accountId, schedule }) => ({ account_id: accountId, ...schedule }));
@@ -22,9 +19,6 @@ export const start: Verb = {
       { version: VERSION, node: process.version, accounts: accounts.length, first, api },
       `safety-sync ${VERSION} is starting`,
     );
-    const unlimited = describeUnlimited(accounts, api.requestsPerMinute);
-    for (const warning of [unlimited, describeUnknown(unknownVariables)])
-      if (warning !== null) app.log.warn(warning);
     await runWorker(app, { liftPrivacy });
     return EXIT.ok;
   },

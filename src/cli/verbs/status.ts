@@ -56,8 +56,7 @@ function lastRunText({ last_run: run }: ShownStream, nowMs: number, colors: Colo
 
 export const status: Verb = {
   name: 'status',
-  about:
-    'for each stream show freshness, last run, watermark, live and deleted rows, open data issues; also every problem',
+  about: 'show each stream: freshness, last run, watermark, rows, open data issues; and every problem',
   common: ['accounts', 'json'],
   async run({ app, terminal }) {
     const { config, accountIds, db } = app;

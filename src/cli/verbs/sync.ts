@@ -1,4 +1,6 @@
+import { formatCount } from '../../shared/format.ts';
 import { parseStreams } from '../arguments.ts';
+import type { AccountResult } from '../run-results.ts';
 import { runningStreams } from '../run-verb.ts';
 import type { Verb } from '../verb.ts';
 
@@ -16,5 +18,27 @@ export const sync: Verb<Flags> = {
   ...runningStreams<Flags>(({ force, allowMassDelete }, names) => {
     const streams = parseStreams(names);
     return { kind: 'sync', streamsOf: () => streams, force, allowMassDelete };
+  }),
+};
+
+/** The verdict on the syncs before it. Streams with full reads at every sync cannot miss a change. */
+function describeFound({ result }: AccountResult): string[] {
+  if (result.outcome !== 'succeeded' || result.repaired === null) return [];
+  return [
+    result.repaired === 0
+      ? `${result.stream}: no sync had missed anything`
+      : `${result.stream}: repaired ${formatCount(result.repaired)} that an earlier sync should have brought; please report this`,
+  ];
+}
+
+export const reconcile: Verb<Flags> = {
+  name: 'reconcile',
+  about: 'full refresh: find deletions of follow-ups and changes that syncs missed; print what was repaired',
+  hasStreams: true,
+  options: [['--allow-mass-delete', 'accept a full refresh that the delete guard would refuse']],
+  common: ['accounts', 'liftPrivacy', 'json'],
+  ...runningStreams<Flags>(({ allowMassDelete }, names) => {
+    const streams = parseStreams(names);
+    return { kind: 'reconcile', streamsOf: () => streams, allowMassDelete, describe: describeFound };
   }),
 };

@@ -74,9 +74,7 @@ export const verify: Verb<Flags> = {
     ['<stream>', STREAM_NAMES.join(', ')],
     ['<id>', 'key of the record: as in the key column of its table'],
   ],
-  options: [
-    ['--repair', 'store the record as the service has it now, after another request under the stream’s lock'],
-  ],
+  options: [['--repair', 'store the record as the service has it now, after another request']],
   common: ['account', 'liftPrivacy', 'json'],
   needs({ repair: stores = false }, [name = '', key]) {
     parseStream(name);
