@@ -39,7 +39,7 @@ export interface CompareOptions {
   readonly exceptDeletedFollowups?: boolean;
 }
 
-export type ColumnKind = 'text' | 'ms' | 'day' | 'number' | 'bool' | 'json' | 'list';
+type ColumnKind = 'text' | 'ms' | 'day' | 'number' | 'bool' | 'json' | 'list';
 
 interface TableSpec {
   readonly key: readonly string[];
@@ -180,7 +180,7 @@ export async function compareTable(
   return differences;
 }
 
-export const SELECT: Readonly<Record<ColumnKind, (column: string) => string>> = {
+const SELECT: Readonly<Record<ColumnKind, (column: string) => string>> = {
   text: (column) => `${column}::text`,
   ms: (column) => `floor(extract(epoch from ${column}) * 1000)::text`,
   day: (column) => `to_char(${column}, 'YYYYMMDD')`,
@@ -214,7 +214,7 @@ async function readTable(
   );
 }
 
-export function toCell(value: string | null, kind: ColumnKind): Cell {
+function toCell(value: string | null, kind: ColumnKind): Cell {
   if (value === null) return null;
   if (kind === 'bool') return value === 'true';
   if (kind === 'json') return sorted(JSON.parse(value));
