@@ -1,14 +1,10 @@
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { forAllTests } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource, TABLES_OF } from '../support/source-oracle.ts';
-import { createTestWorker } from '../support/worker.ts';
+import { createSyncedWorker } from '../support/past.ts';
 
 /** One warehouse for all, because each test repairs its damage. */
-const worker = forAllTests(() => createTestWorker());
-
-beforeAll(async () => {
-  await worker.runAll();
-});
+const worker = forAllTests(() => createSyncedWorker());
 
 const DAMAGE = [
   [

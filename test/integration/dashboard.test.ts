@@ -4,7 +4,8 @@ import { sql } from 'drizzle-orm';
 import { beforeAll, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/shared/time.ts';
 import { forAllTests } from '../support/lifetime.ts';
-import { createTestWorker, syncSecondAccount } from '../support/worker.ts';
+import { createSyncedWorker } from '../support/past.ts';
+import { syncSecondAccount } from '../support/worker.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -31,11 +32,7 @@ function fill(rawSql: string, accounts: readonly string[] = ['default', 'south']
 }
 
 type Row = Readonly<Record<string, unknown>>;
-const worker = forAllTests(() =>
-  createTestWorker({
-    sandbox: { seed: 31, size: { followups: 500, employees: 80, equipment: 120, resources: 20, users: 40 } },
-  }),
-);
+const worker = forAllTests(() => createSyncedWorker());
 
 async function readAsReader(text: string): Promise<readonly Row[]> {
   return await worker.connection.db.transaction(async (tx) => {
@@ -50,10 +47,8 @@ async function readPanel(title: string, accounts?: readonly string[]): Promise<r
 }
 
 beforeAll(async () => {
-  for (let round = 0; round < 2; round += 1) {
-    await worker.syncAll();
-    worker.sandbox.live.step(200);
-  }
+  worker.sandbox.live.step(60);
+  await worker.syncAll();
   await syncSecondAccount(worker);
 });
 

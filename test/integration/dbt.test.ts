@@ -2,7 +2,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { buildModels, modelPaths, nameOf, readYaml, relationOf, TARGET } from '../support/dbt-package.ts';
 import { forAllTests } from '../support/lifetime.ts';
-import { createTestWorker, syncSecondAccount } from '../support/worker.ts';
+import { createSyncedWorker } from '../support/past.ts';
+import { syncSecondAccount } from '../support/worker.ts';
 
 interface DbtTest {
   readonly name?: string;
@@ -61,12 +62,10 @@ function testsOf(node: Node, relation: string): [name: string, statement: string
   ];
 }
 
-const worker = forAllTests(() => createTestWorker({ sandbox: { seed: 9 } }));
+const worker = forAllTests(() => createSyncedWorker());
 beforeAll(async () => {
-  for (let round = 0; round < 2; round += 1) {
-    await worker.syncAll();
-    worker.sandbox.live.step(60);
-  }
+  worker.sandbox.live.step(60);
+  await worker.syncAll();
   await syncSecondAccount(worker);
 });
 

@@ -7,6 +7,7 @@ import type { Followup } from '../../src/sandbox/index.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
+import { createSyncedWorker } from '../support/past.ts';
 import { createTestWorker, type TestWorker, type TestWorkerOptions } from '../support/worker.ts';
 
 const open = async (options: TestWorkerOptions = {}) => untilTestEnds(await createTestWorker(options));
@@ -35,11 +36,10 @@ const lastSuccess = (worker: TestWorker) =>
   worker.query(`select last_success_at from safety_sync.stream_state where stream = 'names'`);
 
 test('after the first sync every id has its name from the service, unless a person has given it a label', async () => {
-  const worker = await open();
+  const worker = untilTestEnds(await createSyncedWorker());
   await worker.query(
     `insert into safety.labels (account_id, kind, id, label) values ('default', 'form', '1207', 'By hand')`,
   );
-  await worker.syncAll();
   const { lists } = worker.sandbox.store;
   const named = await worker.query<{ kind: string; count: number }>(
     'select kind, count(*)::int as count from safety.names where _deleted_at is null group by kind',
@@ -131,8 +131,7 @@ test('the lists are read once a day; a tick at which nothing is due sends no req
 });
 
 test('an id that was first met has its list read again, at most hourly; one that the list lacks waits for the next day', async () => {
-  const worker = await open();
-  await worker.syncAll();
+  const worker = untilTestEnds(await createSyncedWorker());
   const { store } = worker.sandbox;
   const meet = async (form_id: number) => {
     store.followups.put({ ...(SPECIMENS.followups.build(`of ${form_id}`) as unknown as Followup), form_id });

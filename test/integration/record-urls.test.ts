@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { runInProcess } from '../support/in-process.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
-import { createTestWorker, serviceEnv } from '../support/worker.ts';
+import { createSyncedWorker } from '../support/past.ts';
+import { serviceEnv } from '../support/worker.ts';
 
 const VIEWS = [
   ['followup_overview', 'id', 'followups'],
@@ -15,10 +16,10 @@ const VIEWS = [
 const ODD_ID = 'a b/../c';
 
 test('views and report have record links after migrate with URL templates, and a command without templates keeps them', async () => {
-  const worker = untilTestEnds(await createTestWorker());
+  const worker = untilTestEnds(await createSyncedWorker());
   const [record] = worker.sandbox.store.followups.values();
   worker.sandbox.store.followups.put({ ...record, id: ODD_ID });
-  await worker.runAll();
+  await worker.run('followups', { kind: 'reconcile' });
   const base = serviceEnv(worker);
   const templates = {
     RECORD_URL_TEMPLATE_FOLLOWUP: 'https://service.example.com/followups/{id}',

@@ -11,7 +11,7 @@ import type { RecordUrls } from '../../src/shared/record-urls.ts';
 import { countStored } from '../support/count-days.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { readWorkbook } from '../support/read-workbook.ts';
-import { createTestWorker } from '../support/worker.ts';
+import { createSyncedWorker } from '../support/past.ts';
 
 const URLS: RecordUrls = {
   followup: 'https://service.example.com/followups/{id}',
@@ -20,8 +20,8 @@ const URLS: RecordUrls = {
 };
 
 const worker = forAllTests(() =>
-  createTestWorker({
-    sandbox: { seed: 5, size: { followups: 400, employees: 120, equipment: 150, resources: 60, users: 40 } },
+  createSyncedWorker({
+    ...{ seed: 5, size: { followups: 400, employees: 120, equipment: 150, resources: 60, users: 40 } },
   }),
 );
 let parent: string;
@@ -29,7 +29,6 @@ let parent: string;
 let folder: string;
 let report: Report;
 beforeAll(async () => {
-  await worker.syncAll();
   await countStored(worker.connection);
   // More rows than are read at once, one of them for a spreadsheet to run.
   await worker.query(`insert into safety.followups (account_id, id, is_open, assignee_id, due_on, created_at, _synced_at, _run_id)

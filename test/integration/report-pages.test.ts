@@ -1,15 +1,12 @@
 /** `/report` and its downloads, as the worker serves them. */
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { systemClock } from '../../src/shared/time.ts';
 import { startAppFixture } from '../support/app-fixture.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { forAllTests } from '../support/lifetime.ts';
-import { createTestWorker, SMALL_SANDBOX } from '../support/worker.ts';
+import { createSyncedWorker } from '../support/past.ts';
 
-const worker = forAllTests(() => createTestWorker({ sandbox: { seed: 5, size: SMALL_SANDBOX } }));
-beforeAll(async () => {
-  await worker.syncAll();
-});
+const worker = forAllTests(() => createSyncedWorker());
 
 const OFF = { SYNC_CRON: 'off', RECONCILE_CRON: 'off' };
 

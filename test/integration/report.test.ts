@@ -13,6 +13,7 @@ import { GIVEN_PAST } from '../support/given-past.ts';
 import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
 import { sandboxLabels } from '../support/sandbox-labels.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
+import { createSyncedWorker } from '../support/past.ts';
 import { createTestWorker, syncSecondAccount } from '../support/worker.ts';
 
 const EVIL = `\u202e\u001b[2J\u2066</text></title></script><script>document.title='owned'</script><img src=x onerror="document.title='owned'">"'\``;
@@ -24,15 +25,14 @@ const URLS = {
 const TODAY = `(now() at time zone 'UTC')::date`;
 
 const worker = forAllTests(() =>
-  createTestWorker({
-    sandbox: { seed: 5, size: { followups: 400, employees: 120, equipment: 150, resources: 60, users: 40 } },
+  createSyncedWorker({
+    ...{ seed: 5, size: { followups: 400, employees: 120, equipment: 150, resources: 60, users: 40 } },
   }),
 );
 /** The report and its page before any of these tests changes the warehouse. */
 let report: Report;
 let page: string;
 beforeAll(async () => {
-  await worker.syncAll();
   for (const statement of GIVEN_PAST) await worker.query(statement);
   await countStored(worker.connection);
   await importLabels(worker.connection.db, readLabelsFile(Buffer.from(renderLabelsFile(sandboxLabels()))), {

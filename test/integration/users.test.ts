@@ -4,6 +4,7 @@ import type { SandboxOptions } from '../../src/sandbox/index.ts';
 import type { PrivacySettings } from '../../src/engine/privacy/settings.ts';
 import type { RunRequest } from '../../src/engine/sync/run.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
+import { createWorkerWithPast } from '../support/past.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
 import { rowVersions, runsOf } from '../support/warehouse-marks.ts';
@@ -16,13 +17,20 @@ const SPEC_ONLY = { notOffered: ['users.list'], usersInfo: 'user' } as const;
 
 /** Syncs the streams with ids of people. */
 async function start(sandbox: SandboxOptions = {}, privacy?: PrivacySettings): Promise<void> {
-  worker = await createTimedWorker({
-    sandbox: { size: SIZE, ...sandbox, readings: { usersInfo: 'id', ...sandbox.readings } },
-    ...(privacy === undefined ? {} : { privacy }),
+  worker = await createWorkerWithPast({
+    name: `users ${JSON.stringify(privacy)}`,
+    create: (database) =>
+      createTimedWorker({
+        database,
+        sandbox: { size: SIZE, ...sandbox, readings: { usersInfo: 'id', ...sandbox.readings } },
+        ...(privacy === undefined ? {} : { privacy }),
+      }),
+    happen: async (earlier, isStored) => {
+      if (isStored) return;
+      for (const stream of ['resources', 'followups', 'training-employee-status', 'equipments'] as const)
+        expectSucceeded(await earlier.run(stream));
+    },
   });
-  for (const stream of ['resources', 'followups', 'training-employee-status', 'equipments'] as const)
-    expectSucceeded(await worker.run(stream));
-  worker.sandbox.requests.length = 0;
 }
 const sync = async (request: Partial<RunRequest> = {}) => expectSucceeded(await worker.run('users', request));
 const asked = (method: string) =>

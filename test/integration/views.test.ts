@@ -1,5 +1,5 @@
 /** The views: golden rows of small accounts, and what holds for every column of a kind. */
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { LABEL_KINDS } from '../../src/warehouse/labels.ts';
 import { writeViewSettings } from '../../src/warehouse/view-settings.ts';
 import { countStored } from '../support/count-days.ts';
@@ -7,7 +7,7 @@ import { forAllTests } from '../support/lifetime.ts';
 import { findKeysWithoutPerson, readPersonColumns } from '../support/people-keys.ts';
 import { addTo } from '../support/story.ts';
 import { sumMessages } from '../support/sum-messages.ts';
-import { createTestWorker, SMALL_SANDBOX } from '../support/worker.ts';
+import { createSyncedWorker } from '../support/past.ts';
 
 /** 14 hours before UTC: most moments are on another day there. */
 const ZONE = 'Pacific/Kiritimati';
@@ -17,7 +17,7 @@ const ago = (days: number): string =>
 /** An hour after its midnight. */
 const at = (days: number): string => `${ago(days)}T01:00:00+14:00`;
 
-const worker = forAllTests(() => createTestWorker({ sandbox: { seed: 19, size: SMALL_SANDBOX } }));
+const worker = forAllTests(() => createSyncedWorker());
 const query = (text: string) => worker.query(text);
 /** A new account with days of that zone. */
 async function account(name: string) {
@@ -32,9 +32,6 @@ async function account(name: string) {
   };
   return { add: addTo(worker.connection, name), rows };
 }
-beforeAll(async () => {
-  await worker.syncAll();
-});
 
 test('followup_overview shows ages, days, names, notes, messages, and what belongs to assignee and form', async () => {
   const { add, rows } = await account('followups');

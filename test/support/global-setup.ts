@@ -13,6 +13,8 @@ declare module 'vitest' {
     testServerNodes: readonly string[];
     /** The prefix of all databases of this test run, because several runs can share a server. */
     testDatabasePrefix: string;
+    /** ms since 1970. */
+    testRunBegan: number;
     /** The strategy for cloning databases: copying files is faster; PostgreSQL 15 made it optional. */
     testCloneStrategy: '' | 'strategy file_copy';
   }
@@ -22,6 +24,7 @@ interface TestServer {
   readonly url: string;
   readonly nodes: readonly string[];
   readonly prefix: string;
+  readonly began: number;
   readonly cloneStrategy: ProvidedContext['testCloneStrategy'];
   close(): Promise<void>;
 }
@@ -35,6 +38,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   shared.projects += 1;
   const server = await shared.server;
   project.provide('testServerUrl', server.url);
+  project.provide('testRunBegan', server.began);
   project.provide('testServerNodes', server.nodes);
   project.provide('testDatabasePrefix', server.prefix);
   project.provide('testCloneStrategy', server.cloneStrategy);
@@ -58,6 +62,7 @@ async function startServer(): Promise<TestServer> {
       url: server.url,
       nodes,
       prefix,
+      began: Date.now(),
       cloneStrategy: (await isFrom15(server.url)) ? 'strategy file_copy' : '',
       close: async () => {
         for (const node of nodes) await dropDatabases(node, prefix);

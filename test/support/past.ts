@@ -1,9 +1,8 @@
+import { createHash } from 'node:crypto';
 import { inject } from 'vitest';
-import { createTestDatabase, type TestDatabase } from './test-database.ts';
-import type { TestWorker } from './worker.ts';
-
-/** Warehouses with a past, by its name. */
-const stored = new Map<string, Promise<TestDatabase>>();
+import type { SandboxOptions } from '../../src/sandbox/index.ts';
+import { createTestDatabase, createTestDatabaseOnce, type TestDatabase } from './test-database.ts';
+import { createTestWorker, type TestWorker } from './worker.ts';
 
 interface Past<W extends TestWorker> {
   /** Unique among all test files. */
@@ -15,8 +14,8 @@ interface Past<W extends TestWorker> {
 }
 
 /**
- * A worker on a warehouse with a past. Each test process stores the past once and clones that warehouse for every test:
- * a clone costs as much as an empty warehouse, and each run costs more.
+ * A worker on a warehouse with a past. The first test of a run that needs it stores the past, and every test clones that
+ * warehouse: a clone costs as much as an empty warehouse, and each run costs more.
  */
 export async function createWorkerWithPast<W extends TestWorker>(past: Past<W>): Promise<W> {
   const { name, create, happen } = past;
@@ -26,20 +25,29 @@ export async function createWorkerWithPast<W extends TestWorker>(past: Past<W>):
     await happen(first, false);
     return first;
   }
-  const original = stored.get(name) ?? store(past);
-  stored.set(name, original);
-  const worker = await create(await createTestDatabase(await original));
+  const key = createHash('sha1').update(name).digest('hex').slice(0, 12);
+  const original = await createTestDatabaseOnce(key, async (database) => {
+    const worker = await create({ ...database, drop: () => Promise.resolve() });
+    await happen(worker, false).finally(() => worker.close());
+  });
+  const worker = await create(await createTestDatabase(original));
   await happen(worker, true);
   return worker;
 }
 
-async function store<W extends TestWorker>({ create, happen }: Past<W>): Promise<TestDatabase> {
-  const database = await createTestDatabase();
-  const worker = await create({ ...database, drop: () => Promise.resolve() });
-  try {
-    await happen(worker, false);
-  } finally {
-    await worker.close();
-  }
-  return database;
+/** A worker on a warehouse in which every stream was synced once. */
+export async function createSyncedWorker(sandbox: SandboxOptions = {}): Promise<TestWorker> {
+  // Each of its services is made at the same moment, the beginning of the test run, so that all have the same records.
+  const began = inject('testRunBegan');
+  return await createWorkerWithPast({
+    name: `synced ${JSON.stringify(sandbox)}`,
+    create: async (database) => {
+      let madeAt: number | undefined;
+      const clock = () => (madeAt === undefined ? began : began + Date.now() - madeAt);
+      const worker = await createTestWorker({ database, sandbox: { ...sandbox, clock } });
+      madeAt = Date.now();
+      return worker;
+    },
+    happen: (worker, isStored) => (isStored ? Promise.resolve() : worker.syncAll()),
+  });
 }

@@ -23,6 +23,29 @@ export async function createTestDatabase(original?: TestDatabase): Promise<TestD
   return create(name);
 }
 
+/** A database for all tests of the run, made by the first that needs it, and read by clones alone. */
+export async function createTestDatabaseOnce(
+  key: string,
+  fill: (database: TestDatabase) => Promise<void>,
+): Promise<TestDatabase> {
+  const server = postgres(inject('testServerUrl'), { max: 1, fetch_types: false });
+  const name = `${inject('testDatabasePrefix')}once_${key}`;
+  try {
+    await server`select pg_advisory_lock(hashtextextended(${name}, 0))`;
+    const [found] = await server<{ is_whole: boolean }[]>`
+      select not datallowconn as is_whole from pg_database where datname = ${name}`;
+    if (found?.is_whole === true) return handleOf(name);
+    // The test that made it failed.
+    if (found !== undefined) await server`drop database ${server(name)} with (force)`;
+    const database = await create(`${inject('testDatabasePrefix')}template`, name);
+    await fill(database);
+    await server`alter database ${server(name)} with allow_connections false`;
+    return database;
+  } finally {
+    await server.end();
+  }
+}
+
 /** An empty database, as a new user has it. */
 export async function createEmptyTestDatabase(): Promise<TestDatabase> {
   return create('template0');
@@ -69,8 +92,10 @@ export async function openTestDatabase(
   });
 }
 
-async function create(template: string): Promise<TestDatabase> {
-  const name = `${inject('testDatabasePrefix')}${randomBytes(6).toString('hex')}`;
+async function create(
+  template: string,
+  name = `${inject('testDatabasePrefix')}${randomBytes(6).toString('hex')}`,
+): Promise<TestDatabase> {
   await onServer(
     (sql) =>
       sql`create database ${sql(name)} template ${sql(template)} encoding 'UTF8' ${sql.unsafe(inject('testCloneStrategy'))}`,
@@ -83,6 +108,10 @@ async function create(template: string): Promise<TestDatabase> {
       await sql`alter database ${sql(name)} set citus.enable_unsafe_triggers = on`;
     });
   }
+  return handleOf(name);
+}
+
+function handleOf(name: string): TestDatabase {
   const url = new URL(inject('testServerUrl'));
   url.pathname = `/${name}`;
   return {
