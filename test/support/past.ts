@@ -42,10 +42,10 @@ export async function createSyncedWorker(sandbox: SandboxOptions = {}): Promise<
   return await createWorkerWithPast({
     name: `synced ${JSON.stringify(sandbox)}`,
     create: async (database) => {
-      let madeAt: number | undefined;
-      const clock = () => (madeAt === undefined ? began : began + Date.now() - madeAt);
+      const made: { atMs?: number } = {};
+      const clock = () => (made.atMs === undefined ? began : began + Date.now() - made.atMs);
       const worker = await createTestWorker({ database, sandbox: { ...sandbox, clock } });
-      madeAt = Date.now();
+      made.atMs = Date.now();
       return worker;
     },
     happen: (worker, isStored) => (isStored ? Promise.resolve() : worker.syncAll()),
