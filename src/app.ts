@@ -9,7 +9,7 @@ import {
   evenRateOf,
   rateOf,
 } from './engine/api/request-budget.ts';
-import { type AccountConfig, offReasonsOf, requestsPerMinuteOf } from './config/account-config.ts';
+import { type AccountConfig, requestsPerMinuteOf } from './config/account-config.ts';
 import type { ApiConfig, Config } from './config/load-config.ts';
 import { createUrlReader, readTokenFile } from './config/read-variables.ts';
 import { secretsOfDatabaseUrl } from './engine/database/database-url.ts';
@@ -144,8 +144,6 @@ export async function createApp(options: CreateAppOptions) {
       config.accounts.length === 1
         ? log
         : log.child({ account_id: accountId }, { msgPrefix: `${accountId}: ` });
-    const offReasons = offReasonsOf(account);
-    const scheduled = STREAM_NAMES.filter((stream) => offReasons[stream] !== 'not scheduled');
     let api: ApiClient | undefined;
     const address = account.service?.baseUrl ?? '';
     const source = createSourceGuard({ accountId, address, api: () => made.api, db, clock, signal });
@@ -156,9 +154,7 @@ export async function createApp(options: CreateAppOptions) {
       log: ownLog,
       source,
       /** Streams with a schedule. */
-      scheduled,
-      /** Why the other streams have no schedule. */
-      offReasons,
+      scheduled: STREAM_NAMES.filter((stream) => (account.schedule.streams[stream] ?? null) !== null),
       /** The client of its service, created on first use. Error: `configuration_invalid`. */
       get api(): ApiClient {
         if (api !== undefined) return api;

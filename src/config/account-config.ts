@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { nameSome } from '../shared/format.ts';
 import type { TokenSource } from '../shared/errors.ts';
-import { STREAMS, streamNamed } from '../engine/streams/index.ts';
+import { streamNamed } from '../engine/streams/index.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 
 interface ServiceConfig {
@@ -39,30 +39,18 @@ export interface AccountConfig {
 }
 
 export type OffReason = 'no equipment types' | 'not offered' | 'not scheduled';
-export type OffReasons = Readonly<Partial<Record<StreamName, OffReason>>>;
 
-/** Streams without a schedule, with the reason: they are neither stale nor failed. */
-export function offReasonsOf({
-  schedule,
-  equipmentTypes,
-}: Pick<AccountConfig, 'schedule' | 'equipmentTypes'>): OffReasons {
-  const reasons: Partial<Record<StreamName, OffReason>> = {};
-  for (const { name, partitionedBy } of STREAMS) {
-    if ((schedule.streams[name] ?? null) === null) reasons[name] = 'not scheduled';
-    // Only where the service does not list them: see `offReasonOf`.
-    else if (partitionedBy !== undefined && equipmentTypes.length === 0) reasons[name] = 'no equipment types';
-  }
-  return reasons;
-}
-
-/** Why a stream is not synced by a schedule; null: it is. `isOffered`: the service has the optional methods of the stream. */
+/** Why a stream is not synced by a schedule, so it is neither stale nor failed; null: it is. */
 export function offReasonOf(
-  reasons: OffReasons,
+  { schedule, equipmentTypes }: Pick<AccountConfig, 'schedule' | 'equipmentTypes'>,
+  /** `isOffered`: the service has the optional methods of the stream. */
   { stream, isOffered }: { readonly stream: StreamName; readonly isOffered: boolean },
 ): OffReason | null {
-  const reason = reasons[stream] ?? null;
-  if (isOffered) return reason === 'no equipment types' ? null : reason;
-  return reason ?? (streamNamed(stream).partitionedBy === undefined ? 'not offered' : null);
+  if ((schedule.streams[stream] ?? null) === null) return 'not scheduled';
+  if (isOffered) return null;
+  if (streamNamed(stream).partitionedBy === undefined) return 'not offered';
+  // Where the service does not list them.
+  return equipmentTypes.length === 0 ? 'no equipment types' : null;
 }
 
 /** For advice: without the token. */

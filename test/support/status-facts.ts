@@ -1,3 +1,4 @@
+import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import type { RunRow } from '../../src/engine/control-tables/runs.ts';
 import type { AccountDetail } from '../../src/operate/status/read-detail.ts';
@@ -25,6 +26,13 @@ export const detailOf = (detail: Partial<AccountDetail> = {}): AccountDetail => 
   nextRuns: [{ stream: 'resources', kind: 'sync', atMs: NOON + 14 * MINUTE_MS }],
   ...detail,
 });
+
+/** Every stream has a schedule. */
+const SCHEDULE = {
+  ...{ timezone: 'UTC', reconcile: null },
+  streams: Object.fromEntries(STREAM_NAMES.map((name) => [name, '*/15 * * * *'])),
+};
+export const CONFIG = { service: undefined, equipmentTypes: ['21'], schedule: SCHEDULE };
 
 /** Changes of the facts about streams, by name; every other stream succeeded a minute before noon. */
 type Changes = Readonly<Partial<Record<StreamName, Partial<StreamFacts>>>>;
@@ -78,8 +86,7 @@ export function statusOf({ accounts = [{}], read, away = null, ...change }: Fact
     warehouse: { accountsRead: read === null ? null : accountsRead, problem: away },
     accounts: accounts.map((one) => ({
       id: 'north',
-      offReasons: {},
-      config: { service: undefined },
+      config: CONFIG,
       ...one,
     })),
   });

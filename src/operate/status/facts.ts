@@ -1,10 +1,5 @@
 /** What the Status is made of: the last read of the warehouse, and the state that only this process has. Pure. */
-import {
-  type AccountConfig,
-  type OffReason,
-  offReasonOf,
-  type OffReasons,
-} from '../../config/account-config.ts';
+import { type AccountConfig, type OffReason, offReasonOf } from '../../config/account-config.ts';
 import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import { IDENTITY_METHOD } from '../../engine/streams/optional-methods.ts';
@@ -29,8 +24,7 @@ export const budgetOf = (stream: StreamName, budgetMinutes: number): number =>
 /** An account, and what is not in its rows. */
 export interface JudgedAccount {
   readonly id: string;
-  readonly offReasons: OffReasons;
-  readonly config: Pick<AccountConfig, 'service'>;
+  readonly config: Pick<AccountConfig, 'service' | 'schedule' | 'equipmentTypes'>;
   /** Refusals that this process has met. */
   readonly refusals?: readonly Refusal[];
   /** Requests that this process repeats. */
@@ -50,11 +44,11 @@ export interface Judging {
 
 export function toStreamStatus(
   facts: StreamFacts,
-  { offReasons, waits = [] }: JudgedAccount,
+  { config, waits = [] }: JudgedAccount,
   { nowMs, freshnessBudgetMinutes }: Judging,
 ): StreamStatus {
   const { stream, lastSuccessMs, currentUntilMs } = facts;
-  const offReason = offReasonOf(offReasons, facts);
+  const offReason = offReasonOf(config, facts);
   // While the service's cache is valid, no new data exists, so the stream counts as fresh.
   const ageMs = nowMs - Math.max(lastSuccessMs ?? 0, currentUntilMs ?? 0);
   const isStale = ageMs > budgetOf(stream, freshnessBudgetMinutes);

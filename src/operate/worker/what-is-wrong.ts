@@ -59,9 +59,9 @@ export async function readProblems(app: App) {
   const differences = await readDifferences(db, accounts, config.privacy);
   const hasReports = config.notifications.report !== undefined;
   const failedReports = failedReportsOf(hasReports ? await readOutbox(db, accountIds) : []);
-  const all = accounts.map(({ id, offReasons, config: own }) => {
+  const all = accounts.map(({ id, config: own }) => {
     const { texts = [], unread = [] } = differences.get(id) ?? {};
-    const account = { id, offReasons, config: own, differences: texts };
+    const account = { id, config: own, differences: texts };
     const judged = judgeAccount(account, read, { nowMs, freshnessBudgetMinutes, failedReports });
     return { ...judged, ...{ id, unread, notOffered: read.accounts.get(id)?.notOffered ?? [] } };
   });

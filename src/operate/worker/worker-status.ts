@@ -41,8 +41,8 @@ export function createWorkerStatus({ app, monitor, runners, ...sources }: Worker
         warehouse: monitor.latest,
         accounts: runners
           .filter(({ account: { id } }) => accountId === null || id === accountId)
-          .map(({ account: { id, offReasons, config: own, api }, health }) => ({
-            ...{ id, offReasons, config: own, refusals: health.refusals, waits: api.waits },
+          .map(({ account: { id, config: own, api }, health }) => ({
+            ...{ id, config: own, refusals: health.refusals, waits: api.waits },
             differences: detail?.differences ?? [],
           })),
       }),

@@ -8,7 +8,7 @@ import { longestPauseMs } from '../../../src/operate/worker/what-is-wrong.ts';
 import { badgeOf } from '../../../src/pages/status/render-account.ts';
 import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
-import { detailOf, GONE, iso, runRow, statusOf } from '../../support/status-facts.ts';
+import { CONFIG, detailOf, GONE, iso, runRow, statusOf } from '../../support/status-facts.ts';
 import { NOON } from '../../support/test-clock.ts';
 
 type Facts = NonNullable<Parameters<typeof statusOf>[0]>;
@@ -55,7 +55,7 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
   'a stream without a schedule, and one that is not offered': [
     one({
       streams: { followups: ago(DAY_MS), users: { ...never, isOffered: false } },
-      offReasons: { followups: 'not scheduled' },
+      config: { ...CONFIG, schedule: { ...CONFIG.schedule, streams: { users: '*/15 * * * *' } } },
     }),
     { level: 'good', sentence: 'Everything is fresh.' },
   ],
