@@ -55,6 +55,16 @@ test('a session whose backend is terminated at any moment completes or rejects e
   }
 });
 
+test('a session that broke sends nothing over a second connection', async () => {
+  const { session, pid } = await openSession();
+  await admin.query('select pg_terminate_backend($1::int)', [pid]);
+  await expect.poll(() => session.isLost).toBe(true);
+  expect(await outcome(session.query('create table public.unawares ()'))).toBe('refused');
+  // Longer than the driver would take to connect.
+  await admin.query('select pg_sleep(0.5)');
+  expect(await admin.query(`select to_regclass('public.unawares')::text as made`)).toEqual([{ made: null }]);
+});
+
 test('a run whose session was terminated stores nothing and fails with lock_lost', async () => {
   const session = await openFreeStream(admin.url, 'followups');
   const isFree = async () => {
