@@ -102,7 +102,7 @@ footer{padding-bottom:3rem}
 :root{--bg:#fff;--card:#fff;color-scheme:light}
 body{font-size:10pt}
 header,main,footer{max-width:none;padding:0}
-section{border:0;padding:0}
+section{border:0;padding:0}main>section:nth-of-type(n+2):not(:last-of-type){break-before:page}
 .key-figures{grid-template-columns:repeat(5,1fr)}.key-figures div{padding:.5rem .6rem}.key-figures .value{font-size:1.5rem}.key-figures dt,.change,.beside{font-size:7.5pt}
 table,thead th,td.remark,.note,.key{font-size:8.5pt}th,td{padding:.2rem .6rem .2rem 0}
 h2,.lead,caption,figcaption,thead,tr:has(+tr>.remark),tbody tr:nth-child(-n+3){break-after:avoid}
