@@ -11,11 +11,15 @@ import { ignoreRejection } from '../../shared/errors.ts';
 import type { Row } from '../streams/stream.ts';
 import { type PreparedRecord, RawJson, type ReadRecord } from './record.ts';
 
-const NEEDS_ESCAPE = /[\\\n\r\t]/;
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
+const ESCAPED = Object.keys(ESCAPES);
+
+/** `includes` takes a tenth of the time of a regular expression, and most cells need no escape. */
 function escapeCell(text: string): string {
-  return NEEDS_ESCAPE.test(text) ? text.replace(/[\\\n\r\t]/g, (found) => ESCAPES[found] ?? found) : text;
+  return ESCAPED.some((one) => text.includes(one))
+    ? text.replace(/[\\\n\r\t]/g, (found) => ESCAPES[found] ?? found)
+    : text;
 }
 
 /** The text format of `COPY`: tab between cells, `\N` for null, backslash escapes. */
@@ -75,6 +79,8 @@ export interface CopyText {
   readonly records: ReadRecord[];
   /** One for each table, parents first. */
   readonly chunks: readonly CopyChunks[];
+  /** When it was begun, ISO text. */
+  readonly begunAt: string;
 }
 
 /** PostgreSQL reads it as the transaction's time. */
@@ -224,12 +230,16 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
 
   return {
     mayCopyIntoTables: async () => (await readSettings()) !== null,
-    begin: (): CopyText => ({ records: [], chunks: tables.map(() => new CopyChunks()) }),
+    begin: (): CopyText => ({
+      records: [],
+      chunks: tables.map(() => new CopyChunks()),
+      begunAt: new Date().toISOString(),
+    }),
     addNew(record: PreparedRecord, into: CopyText): void {
       if (since !== undefined) {
         const time = record.parent[since] as string | null;
-        // The clock of the source may be ahead.
-        const began = { _valid_from: time === null || Date.parse(time) > Date.now() ? NOW : time };
+        // The clock of the source may be ahead. Both texts have one form.
+        const began = { _valid_from: time === null || time > into.begunAt ? NOW : time };
         for (const position of dated)
           for (const row of record.rows[position] ?? []) Object.assign(row, began);
       }
