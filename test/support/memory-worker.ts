@@ -16,7 +16,7 @@ import { type RunEnding, toEnding } from '../../src/engine/sync/run.ts';
 import { toKnownError } from '../../src/engine/database/database-error.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
 import { MemoryWarehouse } from './memory-warehouse.ts';
-import { readList } from './source-oracle.ts';
+import { readStream } from './source-oracle.ts';
 import { clockOf, NOON, type TestTime } from './test-clock.ts';
 import type { TimedWorkerOptions } from './timed-worker.ts';
 import { createTestClient, settingsFor, SMALL_SANDBOX } from './worker.ts';
@@ -200,23 +200,9 @@ export async function expectMemoryEqualsSource(
   name: StreamName,
   exceptDeleted = false,
 ): Promise<void> {
-  const { method, responseKey: list, keyField, changeTimeColumn, readMode } = streamNamed(name);
-  const ofType = { service_type: 'all', include_null_metavalues: true };
-  const asked: object[] =
-    readMode.kind === 'incremental'
-      ? [{ limit: 500, followup_display_id: true }]
-      : readMode.kind === 'cached_list'
-        ? [{ include_all_completions: true }]
-        : name === 'equipments'
-          ? settings.equipmentTypes.map((type) => ({ equipmentType_id: type, ...ofType }))
-          : [{}];
-  const changeTimeField = changeTimeColumn ?? undefined;
-  const source = new Map<string, string>();
-  for (const one of asked) {
-    const question = { method, list, keyField, changeTimeField, parameters: one, isPlain: true };
-    const found = await readList(sandbox, question);
-    for (const record of found) source.set(String(record[keyField]), JSON.stringify(record));
-  }
+  const { keyField } = streamNamed(name);
+  const found = await readStream({ sandbox, settings }, name, true);
+  const source = new Map(found.map(({ record }) => [String(record[keyField]), JSON.stringify(record)]));
   const live = [...worker.warehouseOf(name).records].filter(([, { isLive }]) => isLive);
   const differing = live.filter(([key, { text }]) =>
     source.has(key) ? source.get(key) !== text : !exceptDeleted,

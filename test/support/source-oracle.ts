@@ -123,7 +123,7 @@ export async function expectWarehouseEqualsSource(
 /** One line per difference, at most a handful. */
 async function findDifferences(compared: Compared, options: CompareOptions = {}): Promise<string[]> {
   const names = options.tables ?? (Object.keys(TABLES) as TableName[]);
-  const expected = await withoutHooks(compared.sandbox, () => readSource(compared, names));
+  const expected = await readSource(compared, names);
   const differences: string[] = [];
   for (const name of names) {
     const spec: TableSpec = TABLES[name];
@@ -308,68 +308,63 @@ function keyed(records: WireObject[], keyField: string, changeTimeField?: string
   return [...kept.values()];
 }
 
+interface Asked extends Omit<ListQuestion, 'parameters'> {
+  /** Default: id. */
+  readonly keyField?: string;
+  readonly changeTimeField?: string;
+  readonly parameters?: object;
+}
+
 /** Current records of a list of the service. */
-export async function readList(
-  sandbox: Sandbox,
-  asked: Omit<ListQuestion, 'parameters'> & {
-    readonly keyField: string;
-    readonly changeTimeField?: string | undefined;
-    readonly parameters?: object;
-  },
-): Promise<WireObject[]> {
-  const { keyField, changeTimeField, parameters = {}, ...list } = asked;
+export async function readList(sandbox: Sandbox, asked: Asked): Promise<WireObject[]> {
+  const { keyField = 'id', changeTimeField, parameters = {}, ...list } = asked;
   const found = await withoutHooks(sandbox, () => askAll(sandbox, { ...list, parameters }));
   return keyed(found, keyField, changeTimeField);
 }
 
+/** The list of each stream, with the requests of the worker: a service may cache the responses to each apart. */
+const ofType = { service_type: 'all', include_null_metavalues: true };
+const LISTS = {
+  resources: { method: 'resources.list', list: 'resources', add: rows.addResource },
+  followups: {
+    ...{ method: 'followups.list', list: 'followups', changeTimeField: 'updated_on', add: rows.addFollowup },
+    parameters: { limit: 500, status: 'all', followup_display_id: true },
+  },
+  'training-employee-status': {
+    ...{ method: 'training-employee-status.list', list: 'employees', keyField: 'm_user_id' },
+    ...{ parameters: { include_all_completions: true, limit: 1000 }, add: rows.addEmployee },
+  },
+  equipments: { method: 'equipments.list', list: 'equipments', parameters: ofType, add: rows.addEquipment },
+  'completed-trainings': {
+    ...{ method: 'completedtrainings.v2.list', list: 'completedtrainings' },
+    ...{ parameters: { limit: 1000 }, add: rows.addCompletion },
+  },
+  users: { method: 'users.list', list: 'users', add: rows.addUser },
+} satisfies Readonly<Record<string, Asked & { readonly add: typeof rows.addEquipment }>>;
+
+/** The service's current records of a stream, each with the equipment type under which it is listed. */
+export async function readStream(
+  { sandbox, settings }: Pick<Compared, 'sandbox' | 'settings'>,
+  stream: string,
+  isPlain = false,
+): Promise<{ record: WireObject; type: string }[]> {
+  const asked: Asked = LISTS[stream as keyof typeof LISTS];
+  const types = stream === 'equipments' ? settings.equipmentTypes : [''];
+  const found: { record: WireObject; type: string }[] = [];
+  for (const type of types) {
+    const parameters = { ...asked.parameters, ...(type !== '' && { equipmentType_id: type }) };
+    for (const record of await readList(sandbox, { ...asked, parameters, isPlain }))
+      found.push({ record, type });
+  }
+  return found;
+}
+
 /** Expected rows of these tables by the service's current records. */
-export async function readSource(compared: Compared, names: readonly TableName[]): Promise<ExpectedTables> {
-  const { sandbox } = compared;
+async function readSource(compared: Compared, names: readonly TableName[]): Promise<ExpectedTables> {
   const tables: ExpectedTables = {};
-  const wants = (stream: string): boolean => (TABLES_OF[stream] ?? []).some((name) => names.includes(name));
-  if (wants('resources')) {
-    const found = await askAll(sandbox, { method: 'resources.list', list: 'resources', parameters: {} });
-    for (const record of keyed(found, 'id')) rows.addResource(tables, record);
-  }
-  if (wants('followups')) {
-    const found = await askAll(sandbox, {
-      method: 'followups.list',
-      list: 'followups',
-      parameters: { limit: 500, status: 'all', followup_display_id: true },
-    });
-    for (const record of keyed(found, 'id', 'updated_on')) rows.addFollowup(tables, record);
-  }
-  if (wants('training-employee-status')) {
-    // Sends the worker's own request, because a service that caches requests separately may return other data for a
-    // different one.
-    const found = await askAll(sandbox, {
-      method: 'training-employee-status.list',
-      list: 'employees',
-      parameters: { include_all_completions: true, limit: 1000 },
-    });
-    for (const record of keyed(found, 'm_user_id')) rows.addEmployee(tables, record);
-  }
-  if (wants('equipments')) {
-    for (const type of compared.settings.equipmentTypes) {
-      const found = await askAll(sandbox, {
-        method: 'equipments.list',
-        list: 'equipments',
-        parameters: { equipmentType_id: type, service_type: 'all', include_null_metavalues: true },
-      });
-      for (const record of keyed(found, 'id')) rows.addEquipment(tables, record, type);
-    }
-  }
-  if (wants('completed-trainings')) {
-    const found = await askAll(sandbox, {
-      method: 'completedtrainings.v2.list',
-      list: 'completedtrainings',
-      parameters: { limit: 1000 },
-    });
-    for (const record of keyed(found, 'id')) rows.addCompletion(tables, record);
-  }
-  if (wants('users')) {
-    const found = await askAll(sandbox, { method: 'users.list', list: 'users', parameters: {} });
-    for (const record of keyed(found, 'id')) rows.addUser(tables, record);
+  for (const [stream, { add }] of Object.entries(LISTS)) {
+    if (!(TABLES_OF[stream] ?? []).some((name) => names.includes(name))) continue;
+    for (const { record, type } of await readStream(compared, stream)) add(tables, record, type);
   }
   return tables;
 }

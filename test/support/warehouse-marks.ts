@@ -23,21 +23,11 @@ export async function rowVersions(worker: Queried): Promise<Record<string, strin
   return Object.fromEntries(rows.map(({ name, mark }) => [name, mark]));
 }
 
-interface RunRow {
+type Numbers = 'records_read' | 'inserted' | 'updated' | 'unchanged' | 'deleted' | 'rejected' | 'requests';
+type Texts = 'error_code' | 'request_id' | 'note' | 'watermark_before' | 'watermark_after';
+interface RunRow extends Readonly<Record<Numbers, number> & Record<Texts, string | null>> {
   readonly run_id: string;
   readonly status: string;
-  readonly records_read: number;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly unchanged: number;
-  readonly deleted: number;
-  readonly rejected: number;
-  readonly requests: number;
-  readonly error_code: string | null;
-  readonly request_id: string | null;
-  readonly note: string | null;
-  readonly watermark_before: string | null;
-  readonly watermark_after: string | null;
   readonly is_finished: boolean;
 }
 

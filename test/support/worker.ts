@@ -108,12 +108,7 @@ export async function createTestWorker(options: TestWorkerOptions = {}): Promise
     events: options.events ?? {},
   };
   const run = (stream: StreamName, request: Partial<RunRequest> = {}) =>
-    runStream(context, {
-      stream,
-      kind: 'sync',
-      trigger: 'manual',
-      ...request,
-    });
+    runStream(context, { stream, kind: 'sync', trigger: 'manual', ...request });
   async function runAll(request: Partial<RunRequest> = {}): Promise<RunResult[]> {
     const results: RunResult[] = [];
     for (const { name } of streams) results.push(await run(name, request));
