@@ -148,27 +148,20 @@ async function* readDrift(run: FollowupRun, changed: number): Steps<ReadOutcome>
 }
 
 export async function* readFollowups(read: ReadRequest): Steps<ReadOutcome> {
-  const { kind, service, state, filters } = read;
-  const stop = new AbortController();
-  const signal = AbortSignal.any([service.signal, stop.signal]);
-  const list = createFollowupList(read.stream, { ...service, signal });
+  const { kind, filters, state } = read;
+  const list = createFollowupList(read.stream, read.service);
   const run: FollowupRun = { read, list, failed: [], notes: [], keyless: new Set() };
-  try {
-    const { watermark } = state;
-    if (filters !== undefined) {
-      yield* walk(run, WHOLE_TIME, { filters });
-      return toOutcome(run, {});
-    }
-    if (kind === 'backfill' || (kind === 'sync' && watermark === null)) return yield* readPlanned(run);
-    const known = await readOpen(run);
-    const changed = watermark === null ? null : yield* readChanges(run, watermark);
-    if (kind === 'reconcile' || changed === null) return yield* readEverything(run, changed);
-    yield* retryFailed(run, known);
-    // While a slice is open the rows are known to differ.
-    if (run.failed.length > 0) return toOutcome(run, { watermark: changed });
-    return yield* readDrift(run, changed);
-  } finally {
-    // A consumer that stops in the middle ends the requests.
-    stop.abort();
+  const { watermark } = state;
+  if (filters !== undefined) {
+    yield* walk(run, WHOLE_TIME, { filters });
+    return toOutcome(run, {});
   }
+  if (kind === 'backfill' || (kind === 'sync' && watermark === null)) return yield* readPlanned(run);
+  const known = await readOpen(run);
+  const changed = watermark === null ? null : yield* readChanges(run, watermark);
+  if (kind === 'reconcile' || changed === null) return yield* readEverything(run, changed);
+  yield* retryFailed(run, known);
+  // While a slice is open the rows are known to differ.
+  if (run.failed.length > 0) return toOutcome(run, { watermark: changed });
+  return yield* readDrift(run, changed);
 }

@@ -36,8 +36,8 @@ function readByMode(request: ReadRequest): Steps<ReadOutcome> {
  * of a completion may be corrected, and the user id of a forgotten person is not the service's.
  */
 function filtersFor({ stream: { readMode } }: ReadRequest, { key, stored }: KnownRecord): readonly Params[] {
-  const by = (name: string, field = name): Params[] =>
-    /^\d{1,15}$/.test(String(stored?.[field])) ? [{ [name]: Number(stored?.[field]) }] : [];
+  const by = (name: string): Params[] =>
+    /^\d{1,15}$/.test(String(stored?.[name])) ? [{ [name]: Number(stored?.[name]) }] : [];
   const all = {
     cached_list: [{ m_user_ids: [key] }],
     incremental: by('response_id'),
@@ -47,44 +47,53 @@ function filtersFor({ stream: { readMode } }: ReadRequest, { key, stored }: Know
   return filters.length === 0 ? [{}] : filters;
 }
 
+async function* readToEnd(request: ReadRequest): AsyncGenerator<Step, void> {
+  yield { kind: 'end', outcome: yield* readByMode(request) };
+}
+
 /** Of what the reader of the stream finds, the one record. The run's note has no key, because it may identify a person. */
-async function* readOne(request: ReadRequest, known: KnownRecord): Steps<ReadOutcome> {
+async function* readOne(request: ReadRequest, known: KnownRecord): AsyncGenerator<Step, void> {
   let refused: SafetySyncError | undefined;
   let reason = 'the service does not have that record: there is nothing to store';
   const kind = request.kind === 'sync' ? 'reconcile' : request.kind;
   for (const filters of filtersFor(request, known)) {
-    const steps = readByMode({ ...request, kind, filters });
     try {
-      let next = await steps.next();
-      for (; next.done !== true; next = await steps.next()) {
-        if (next.value.kind !== 'records') continue;
-        const { records: list, about } = next.value;
+      for await (const step of readToEnd({ ...request, kind, filters })) {
+        if (step.kind === 'end') {
+          const { outcome } = step;
+          if (outcome.kind === 'skipped') ({ reason } = outcome);
+          else if (outcome.failure !== null) throw outcome.failure;
+        }
+        if (step.kind !== 'records') continue;
         // The last one, as in the merge, where several have the key.
-        const record = list.findLast((one) => recordKey(one, request.stream.keyField) === known.key);
+        const record = step.records.findLast((one) => recordKey(one, request.stream.keyField) === known.key);
         if (record === undefined) continue;
-        yield records([record], about);
-        return { kind: 'read', covered: null, note: 'stored one record again', failure: null };
+        yield records([record], step.about);
+        const note = 'stored one record again';
+        yield { kind: 'end', outcome: { kind: 'read', covered: null, note, failure: null } };
+        return;
       }
-      const { value: outcome } = next;
-      if (outcome.kind === 'read' && outcome.failure !== null) throw outcome.failure;
-      if (outcome.kind === 'skipped') ({ reason } = outcome);
     } catch (error) {
       if (!isRefused(error)) throw error;
       refused ??= error;
-    } finally {
-      await steps.return({ kind: 'skipped', reason });
     }
   }
   // If a request was refused, the others cannot prove that the record is absent.
   if (refused !== undefined) throw refused;
-  return { kind: 'skipped', reason };
+  yield { kind: 'end', outcome: { kind: 'skipped', reason } };
 }
 
-/** Reads a stream from the service. The last step is the end. */
+/** Reads a stream from the service. The last step is the end. A consumer that stops in the middle ends the requests. */
 export async function* read(request: ReadRequest): AsyncGenerator<Step, void, undefined> {
-  const { onlyRecord } = request;
-  const steps = onlyRecord === undefined ? readByMode(request) : readOne(request, onlyRecord);
-  yield { kind: 'end', outcome: yield* steps };
+  const { onlyRecord, service } = request;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([service.signal, stop.signal]);
+  const one = { ...request, service: { ...service, signal } };
+  try {
+    yield* onlyRecord === undefined ? readToEnd(one) : readOne(one, onlyRecord);
+  } finally {
+    stop.abort();
+  }
 }
 
 /** Whether the run may be complete: only then missing records count as deletions. */
