@@ -2,6 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../../src/sandbox/index.ts';
 import type { MemoryWorkerOptions } from '../../support/memory-worker.ts';
+import { HOUR_MS } from '../../../src/shared/time.ts';
+import { streamNamed } from '../../../src/engine/streams/index.ts';
 import { failedBy, isEqual, startWorker, stored, sync, worker } from '../../support/reading.ts';
 import { SPECIMENS } from '../../support/specimens.ts';
 import { CRANES } from '../../support/equipment-types.ts';
@@ -46,6 +48,29 @@ describe.each(SNAPSHOTS)('the snapshot of %s', (stream) => {
     },
   );
 });
+
+test.each(['resources', 'equipments', 'training-employee-status'] as const)(
+  'a response of %s with a member that is not known deletes nothing, and the run names it',
+  async (stream) => {
+    await start();
+    await sync(stream);
+    const before = stored(stream).size;
+    worker.time.now += HOUR_MS;
+    worker.sandbox.store.recalculateTraining(worker.serviceNow());
+    const list = streamNamed(stream).responseKey;
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
+      ...response,
+      [list]: (response[list] as unknown[]).slice(1),
+      ...(response['paging'] !== undefined && { paging: { total: before - 1, last_page: 1 } }),
+      has_more: true,
+    });
+    expect(await sync(stream)).toMatchObject({
+      counts: { deleted: 0 },
+      note: expect.stringContaining('members that are not known: has_more') as unknown,
+    });
+    expect(stored(stream).size).toBe(before);
+  },
+);
 
 describe('equipment types', () => {
   test('a service that cannot be reached receives requests for one more type only, and records received before are stored', async () => {
