@@ -9,6 +9,7 @@ import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { readRuns } from '../../src/engine/control-tables/runs.ts';
+import { forgetPerson } from '../../src/engine/sync/forget.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { inDatabase, joinCluster, nodesOf } from '../support/citus-nodes.ts';
@@ -165,6 +166,23 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
     }
     expect(refused).toEqual([]);
   }, 240_000);
+
+  test('a person is forgotten, and notes are cleaned from what is stored', async () => {
+    const [person] = await south.query<{ id: string }>(
+      `select assignee_id as id from safety.followups where account_id = 'south' and assignee_id <> '' limit 1`,
+    );
+    const privacy = {
+      omit: ['followup_messages.note'],
+      pseudonymize: [],
+      key: 'a key of at least 32 characters, so',
+    };
+    await forgetPerson({ ...south.context, privacy }, person?.id ?? '');
+    const left = await south.query<{ ids: number; notes: number }>(
+      `select (select count(*)::int from safety.followups where account_id = 'south' and assignee_id = '${person?.id ?? ''}') as ids,
+        (select count(note)::int from safety.followup_messages where account_id = 'south') as notes`,
+    );
+    expect(left).toEqual([{ ids: 0, notes: 0 }]);
+  }, 120_000);
 
   test('a loader that is no superuser needs only usage on the schemas and rights on the tables', async () => {
     const role = `loader_${randomBytes(4).toString('hex')}`;

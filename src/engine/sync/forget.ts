@@ -133,7 +133,7 @@ export async function forgetPerson(context: RunContext, typed: string, names: re
   const { count: runs } = await db.execute(sql`
     update safety_sync.runs set note = regexp_replace(note, ${found}, ${pseudonym}, 'gi'),
       error_message = regexp_replace(error_message, ${found}, ${pseudonym}, 'gi')
-    where account_id = ${accountId} and concat_ws(' ', note, error_message) ~* ${found}`);
+    where account_id = ${accountId} and (note ~* ${found} or error_message ~* ${found})`);
   return {
     /** The replacement of the person's id from now on. */
     pseudonym,
