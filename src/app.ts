@@ -34,11 +34,6 @@ export const EMBEDDED_DATA_DIR = '.data/postgres';
 export type App = Awaited<ReturnType<typeof createApp>>;
 export type Account = App['accounts'][number];
 
-/** Secrets that are added to the list later are removed from the log as well. */
-export function buildLogger(config: Config, secrets = config.secrets): Logger {
-  return createLogger({ ...config.log, secrets });
-}
-
 interface BuildApiClientOptions {
   readonly log: Logger;
   /** The budget that the account's processes share; null: none can be read, so requests start at an even rate. */
@@ -115,7 +110,8 @@ export async function createApp(options: CreateAppOptions) {
   const { config, signal, clock = systemClock } = options;
   const secrets = [...config.secrets];
   const addSecrets = (more: readonly string[]): void => void secrets.push(...more);
-  const log = buildLogger(config, secrets);
+  // Secrets that are added to the list later are removed from the log as well.
+  const log = createLogger({ ...config.log, secrets });
   const embedded = config.databaseUrl === undefined ? await useEmbeddedServer(options) : undefined;
   const url = config.databaseUrl ?? embedded?.url ?? '';
   const warehouse = openWarehouse(url, {

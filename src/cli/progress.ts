@@ -1,5 +1,6 @@
 /** The progress of a command: on a terminal one line that is drawn again and again, elsewhere a log line now and then. */
 import type { Logger } from '../shared/logger.ts';
+import { streamNamed } from '../engine/streams/index.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import type { RunEvents } from '../engine/sync/run.ts';
 import { formatCount, formatDuration, formatNumber } from '../shared/format.ts';
@@ -46,7 +47,7 @@ export function createProgress(log: Logger, isInteractive: boolean) {
     },
     onRead(stream, records) {
       if (isInteractive && first === undefined && isDue())
-        draw(`reading ${stream}: ${formatNumber(records, 'record')}`);
+        draw(`reading ${streamNamed(stream).contents}: ${formatNumber(records, 'record')}`);
     },
   };
   return {

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { type App, buildApiClient, buildLogger, createApp } from '../../app.ts';
+import { type App, buildApiClient, createApp } from '../../app.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkService, type RowsOf, type Say } from './check-service.ts';
 import { describeUnlimited } from '../../config/account-config.ts';
@@ -13,6 +13,7 @@ import { countRows } from '../../operate/status/read-volumes.ts';
 import { readProblems } from '../../operate/worker/what-is-wrong.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { ERROR_KINDS, type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
+import { createLogger } from '../../shared/logger.ts';
 import { EXIT, EXIT_CODE_OF } from '../run-results.ts';
 import { type CommonOptions, configOf, type Verb } from '../verb.ts';
 import { readAccountFindings } from '../verbs/accounts.ts';
@@ -127,7 +128,7 @@ export const check: Verb = {
         sayError(sayOf(null), 'database', error);
       }
       const db = warehouse && app?.db;
-      const log = buildLogger(config);
+      const log = createLogger({ ...config.log, secrets: config.secrets });
       await pLimit(ACCOUNTS_AT_ONCE).map(config.accounts, async (account) => {
         const { accountId, equipmentTypes } = account;
         if (warehouse?.refused.includes(accountId)) return;

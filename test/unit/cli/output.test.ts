@@ -106,6 +106,6 @@ it('progress is one line at a terminal, a bar where all are counted, and is eras
   expect(written).toEqual([
     '\r\u001b[2Kfollowups ███░░░░░░░░░ 25%  600 of 2,400 records, 0/s',
     '\r\u001b[2K',
-    '\r\u001b[2Kreading users: 1,200 records',
+    '\r\u001b[2Kreading names of people: 1,200 records',
   ]);
 });
