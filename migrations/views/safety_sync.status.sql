@@ -7,6 +7,7 @@ select coalesce(t.account_id, b.account_id) as account_id, t.stream, t.last_succ
   o.run_id as open_run_id,
   case d.status when 'failed' then coalesce(d.error_code, 'internal_error') end as failing_with,
   case d.status when 'failed' then d.started_at end as failing_since,
+  case d.status when 'failed' then d.finished_at end as failed_at,
   case d.status when 'failed' then d.error_message || coalesce(' [request ' || d.request_id || ']', '') end as failed_message,
   case c.status when 'failed' then coalesce(c.error_code, 'internal_error') end as failed_reconcile,
   p.repaired, i.open_issues,
@@ -27,7 +28,7 @@ left join lateral (
 -- A tick that found the stream locked by another worker has no session, and decides nothing; nor does a run that was stopped,
 -- or that died with its worker: the next one continues it.
 left join lateral (
-  select r.status, r.error_code, r.error_message, r.request_id, r.started_at from safety_sync.runs r
+  select r.status, r.error_code, r.error_message, r.request_id, r.started_at, r.finished_at from safety_sync.runs r
   where r.account_id = t.account_id and r.stream = t.stream and r.status <> 'running'
     and not (r.status = 'skipped' and r.backend_pid is null)
     and coalesce(r.error_code, '') not in ('interrupted', 'worker_died')

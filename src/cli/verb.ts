@@ -130,6 +130,8 @@ interface Needs extends CommonOptions {
    * state of the warehouse.
    */
   readonly migrates?: boolean | 'by_itself';
+  /** It reads no view that people read, so it works while views are still being migrated. */
+  readonly needsNoViews?: boolean;
   /** It stores what the service sends: its settings must protect as much as the recorded ones. */
   readonly stores?: boolean;
 }
@@ -154,12 +156,13 @@ async function endedBy<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return await Promise.race([work, givenUp]);
 }
 
-async function prepare(app: App, { migrates = false, stores, liftPrivacy }: Needs): Promise<void> {
+async function prepare(app: App, needs: Needs): Promise<void> {
+  const { migrates = false, needsNoViews, stores, liftPrivacy } = needs;
   if (migrates === 'by_itself') return;
   if (migrates || app.isEmbedded) {
     const { applied } = await app.migrate();
     if (applied > 0) app.log.info({ applied }, 'the warehouse was migrated');
-  } else await app.warehouse.assertMigrated();
+  } else await app.warehouse.assertMigrated(needsNoViews ? 'tables' : 'all');
   // Errors: `privacy_less`.
   if (stores) {
     const contexts = app.accounts.map((account) => account.runContext(buildRunEvents(account)));

@@ -127,6 +127,7 @@ const CONTROL: Descriptions = {
       open_run_id: 'Run that has not ended; null: none.',
       failing_with: 'Error code of the newest run that nobody ended from outside; null when it did not fail.',
       failing_since: 'Start of that run.',
+      failed_at: 'End of that run.',
       failed_message: 'Message of that run, with the id of its request.',
       failed_reconcile: 'Error code of the newest reconcile; null when it did not fail.',
       repaired: 'Changes that the newest reconcile stored and earlier runs had missed; null: there was none.',

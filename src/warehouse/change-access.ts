@@ -1,6 +1,7 @@
 /** Confines a role to accounts, revokes its access, and shows what is confined. */
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { nameSome } from '../shared/format.ts';
+import { readStoredAccounts } from '../engine/control-tables/account-changes.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import type { Connection, TextQueries } from '../engine/database/connection.ts';
 import { type Confinement, readConfinements, readFaults, readMissing, whyNotConfine } from './access.ts';
@@ -29,10 +30,7 @@ async function assertKnown(
   wanted: readonly string[],
   configured: readonly string[],
 ) {
-  const stored = await connection.query<{ account_id: string }>(
-    'select account_id from safety.reporting_settings union select account_id from safety_sync.stream_state',
-  );
-  const known = [...new Set([...configured, ...stored.map((row) => row.account_id)])].toSorted();
+  const known = [...new Set([...configured, ...(await readStoredAccounts(connection))])].toSorted();
   const unknown = wanted.filter((name) => !known.includes(name));
   if (unknown.length === 0) return;
   throw usageError(`no account is named ${unknown.join(', ')}; there are: ${nameSome(known, LISTED_NAMES)}`);

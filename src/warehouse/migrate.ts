@@ -181,21 +181,6 @@ async function untilLocked<T>(
   }
 }
 
-/** Takes the lock of the migration. Error: `migration_blocked`. */
-async function waitForOthers(connection: Connection, patienceMs: number): Promise<void> {
-  const timeoutMs = Number.isFinite(patienceMs) ? patienceMs : 0;
-  try {
-    await connection.query(`set lock_timeout = ${timeoutMs}`);
-    await connection.query(`select pg_advisory_lock(${MIGRATION_LOCK})`);
-    await connection.query('set lock_timeout = 0');
-  } catch (error) {
-    if (!GIVES_WAY.has(databaseCode(error) ?? '')) throw error;
-    throw new SafetySyncError('migration_blocked', 'another process migrates this warehouse', {
-      cause: error,
-    });
-  }
-}
-
 /** The policies that confine readers would be lost on the nodes. Error: `access_unsupported`. */
 async function assertUnconfined(connection: Connection): Promise<void> {
   const [one] = await readConfinements(connection);
@@ -233,7 +218,8 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
     const deadlineMs = performance.now() + patienceMs;
     const patience: Patience = { deadlineMs, watcher, pid: server?.pid ?? 0, warn, signal, said: '' };
     const inTransaction = <T>(work: () => Promise<T>): Promise<T> => untilLocked(connection, patience, work);
-    await waitForOthers(connection, patienceMs);
+    // Belongs to the session, so it stays after the transaction.
+    await inTransaction(() => connection.query(`select pg_advisory_lock(${MIGRATION_LOCK})`));
     const status = await readMigrationStatus(connection);
     if (status.pending === status.known && server?.encoding !== ENCODING) {
       const message = `the encoding of this database is ${String(server?.encoding)}, not ${ENCODING}`;

@@ -54,7 +54,9 @@ test('views of a newer version are a newer schema; other views of this version a
   expect(refused.stderr).toContain(NEWER);
   expect(refused.code).toBe(2);
   await replace(VERSION);
-  expect((await runInProcess(['status'], env())).stderr).toContain('lacks 1 of this program’s migrations');
+  expect((await runInProcess(['labels'], env())).stderr).toContain('lacks 1 of this program’s migrations');
+  // Views may wait for their readers for long.
+  expect((await runInProcess(['status'], env())).stderr).toBe('');
   expect((await runInProcess(['migrate'], env())).stdout).toMatch(/^Applied 1 migration;/);
 });
 

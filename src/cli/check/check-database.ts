@@ -48,7 +48,7 @@ export async function checkDatabase(connection: Connection, say: Say): Promise<b
     say('failed', 'rights', `not on ${nameSome(lacking, MOST_NAMED)}`, grantsFor(server));
     return false;
   }
-  const { known, pending } = await readMigrationStatus(connection);
+  const { known, pending, pendingTables } = await readMigrationStatus(connection);
   if (pending === known && server.encoding !== ENCODING)
     return refuse(`${found}: its encoding is ${server.encoding}`, ENCODING_ADVICE);
   say('ok', 'database', found);
@@ -65,7 +65,7 @@ export async function checkDatabase(connection: Connection, say: Say): Promise<b
       missing,
       'This user may not create schemas here: run safety-sync migrate as the owner of the database.',
     );
-  return pending === 0;
+  return pendingTables === 0;
 }
 
 /** Keys of the warehouse do not depend on it, those of other tables of the database may. */

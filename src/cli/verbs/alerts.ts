@@ -59,6 +59,7 @@ export const alerts: Verb = {
   about: 'show current alerts, whether each was sent, and what is wrong now',
   common: ['accounts', 'json'],
   verbs: [test],
+  needs: () => ({ needsNoViews: true }),
   async run({ app, terminal }) {
     const { accountIds, db, config } = app;
     const { problems, isWell, workerSeenMs } = await readProblems(app);
@@ -69,7 +70,8 @@ export const alerts: Verb = {
       .toSorted((one, other) => toMs(one.began_at) - toMs(other.began_at));
     const present = new Set(alertsOf(problems).map(keyOf));
     const stateOf = (row: AlertRow): string => {
-      if (row.ended_at !== null || !present.has(textOfKey(row))) return 'over; that was not told yet';
+      if (row.ended_at !== null) return 'over; that was not told yet';
+      if (!present.has(textOfKey(row))) return 'over, or part of another problem';
       if (row.tries > 0) return `not accepted: ${row.problem ?? ''}`;
       return row.sent_at === null ? 'sent when it has lasted long enough' : 'sent';
     };

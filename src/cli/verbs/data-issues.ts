@@ -28,7 +28,7 @@ export const dataIssues: Verb<Flags> = {
     ['--retry', 'process the stored records again first, without requests'],
   ],
   common: ['accounts', 'liftPrivacy', 'json'],
-  needs: ({ retry = false }) => ({ stores: retry }),
+  needs: ({ retry = false }) => ({ stores: retry, needsNoViews: true }),
   async run(context, options) {
     const { app, terminal } = context;
     const { accountIds, db } = app;

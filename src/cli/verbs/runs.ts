@@ -27,6 +27,7 @@ export const runs: Verb<Flags> = {
     ['--stream <stream>', 'only this stream', undefined, parseStream],
   ],
   common: ['accounts', 'json'],
+  needs: () => ({ needsNoViews: true }),
   async run({ app, terminal }, { limit, stream }) {
     const { accountIds, db } = app;
     const rows = await readRuns(db, { accountIds, stream, limit });

@@ -58,6 +58,7 @@ export const status: Verb = {
   name: 'status',
   about: 'show each stream: freshness, last run, watermark, rows, open data issues; and every problem',
   common: ['accounts', 'json'],
+  needs: () => ({ needsNoViews: true }),
   async run({ app, terminal }) {
     const { config, accountIds, db } = app;
     const { colors } = terminal;

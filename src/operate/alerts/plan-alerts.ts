@@ -55,16 +55,9 @@ export function planAlerts({ rows: all, told, now: status, channel, afterMs }: P
   const changed = told
     .filter((one) => !known.has(keyOf(one)))
     .map(({ accountId, kind, subject, code, detail, sinceMs }): AlertRow => ({
-      ...{
-        account_id: accountId ?? '',
-        event: kind as AlertEvent,
-        subject,
-        channel: channel.name,
-        code,
-        detail,
-      },
-      ...{ began_at: toIso(Math.min(sinceMs ?? nowMs, nowMs)), ended_at: null, sent_at: null },
-      ...{ due_at: dueOf(kind), tries: 0, problem: null },
+      ...{ account_id: accountId ?? '', event: kind as AlertEvent, subject, channel: channel.name },
+      ...{ code, detail, began_at: toIso(Math.min(sinceMs ?? nowMs, nowMs)), ended_at: null },
+      ...{ sent_at: null, due_at: dueOf(kind), tries: 0, problem: null },
     }));
   const staying: AlertRow[] = [];
   for (const row of rows) {
@@ -76,6 +69,11 @@ export function planAlerts({ rows: all, told, now: status, channel, afterMs }: P
     // What was never told needs no end.
     else changed.push({ ...row, ended_at: now, due_at: sent_at === null && tries === 0 ? null : now });
   }
-  const due = [...staying, ...changed].filter(({ due_at }) => due_at !== null && toMs(due_at) <= nowMs);
+  // What another problem hides is told when it shows again.
+  const isShown = (row: AlertRow): boolean =>
+    row.ended_at !== null || row.tries > 0 || present.has(textOfKey(row));
+  const due = [...staying, ...changed].filter(
+    (row) => row.due_at !== null && toMs(row.due_at) <= nowMs && isShown(row),
+  );
   return { changed, due };
 }

@@ -86,14 +86,14 @@ function causesOf({ account, streams, nowMs }: AccountState): Cause[] {
       ...{ code, advice, sinceMs, note: `Next try in ${span(nextTryMs - nowMs)}.` },
     }),
   );
-  for (const { stream, failingWith: code, failingSinceMs: sinceMs } of used) {
+  for (const { stream, failingWith: code, failingSinceMs: sinceMs, failedAtMs } of used) {
     const isOfStream = code === 'token_permission';
     // Credentials with which another stream has succeeded since are accepted.
-    if (isRefusal(code) && (isOfStream || newest <= (sinceMs ?? 0)))
+    if (isRefusal(code) && (isOfStream || newest <= (failedAtMs ?? 0)))
       causes.push(refused(isOfStream ? stream : '', { code, sinceMs }));
   }
   // The service is away if nothing has succeeded since: by the last runs, or by requests that fail for a minute.
-  const away = used.flatMap(({ stream, wait, failingWith: code, failingSinceMs, failedMessage }) => {
+  const away = used.flatMap(({ stream, wait, failingWith: code, failedMessage, ...one }) => {
     if (
       wait !== null &&
       AWAY.includes(wait.code) &&
@@ -101,8 +101,8 @@ function causesOf({ account, streams, nowMs }: AccountState): Cause[] {
       wait.sinceMs > newest
     )
       return [{ stream, code: wait.code, sinceMs: wait.sinceMs, quote: wait.reason }];
-    if (!AWAY.includes(code) || (failingSinceMs ?? 0) <= newest) return [];
-    return [{ stream, code, sinceMs: failingSinceMs ?? nowMs, quote: failedMessage }];
+    if (!AWAY.includes(code) || (one.failedAtMs ?? 0) <= newest) return [];
+    return [{ stream, code, sinceMs: Math.max(one.failingSinceMs ?? 0, newest), quote: failedMessage }];
   });
   const failing = used.filter(({ failingWith }) => failingWith !== null).map(({ stream }) => stream);
   const [first] = away;

@@ -22,6 +22,8 @@ export interface StreamFacts {
   readonly failingWith: string | null;
   readonly failedMessage: string | null;
   readonly failingSinceMs: number | null;
+  /** Its end: what has succeeded later is not affected by its cause. */
+  readonly failedAtMs: number | null;
   /** Error code of the newest reconcile, if it failed: no later sync does its work. */
   readonly failedReconcile: string | null;
   /** Changes that the newest reconcile stored and earlier syncs had missed. */
@@ -77,7 +79,7 @@ interface StatusRow extends Record<string, unknown> {
 export const UNKNOWN: AccountFacts = {
   streams: STREAMS.map(({ name: stream }) => ({
     ...{ stream, lastSuccessMs: null, watermarkMs: null, calculatedMs: null, currentUntilMs: null },
-    ...{ isRunning: false, failingWith: null, failedMessage: null, failingSinceMs: null },
+    ...{ isRunning: false, failingWith: null, failedMessage: null, failingSinceMs: null, failedAtMs: null },
     ...{ failedReconcile: null, repaired: 0, openIssues: 0, newFields: [], isOffered: true, heldUpBy: null },
   })),
   blockedUntilMs: null,
@@ -118,6 +120,7 @@ export async function readAccounts(
       ${msOf('blocked_until')} as "blockedUntilMs", json_build_object('lastSuccessMs', ${msOf('last_success_at')},
         'watermarkMs', ${msOf('watermark')}, 'calculatedMs', ${msOf('calculated_at')}, 'currentUntilMs', ${msOf('current_until')},
         'failingWith', failing_with, 'failedMessage', failed_message, 'failingSinceMs', ${msOf('failing_since')},
+        'failedAtMs', ${msOf('failed_at')},
         'failedReconcile', failed_reconcile, 'repaired', coalesce(repaired, 0), 'openIssues', open_issues,
         'newFields', new_fields)::text as facts
     from safety_sync.status where account_id = any (${toArrayLiteral(accountIds)}::text[])`);

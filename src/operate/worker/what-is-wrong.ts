@@ -1,11 +1,13 @@
 /** The list of problems from the warehouse alone, with or without a running worker: for `status`, `alerts` and `check`. */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import cron from 'node-cron';
 import type { App } from '../../app.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
+import { msOf } from '../../engine/database/sql-names.ts';
 import { newestRuns } from '../../engine/control-tables/runs.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
 import { formatAge, roughly } from '../../shared/format.ts';
-import { MINUTE_MS, toMs } from '../../shared/time.ts';
+import { MINUTE_MS } from '../../shared/time.ts';
 import { failedReportsOf, readOutbox } from '../alerts/outbox.ts';
 import { problem } from '../status/problem-words.ts';
 import { readDifferences } from '../status/differences.ts';
@@ -25,16 +27,14 @@ export function longestPauseMs(expression: string, timezone: string): number {
   return Math.max(0, ...ticks.slice(1).map((ms, at) => ms - (ticks[at] ?? ms)));
 }
 
-/** When a scheduled run, and when any, was last active; null: never. */
-async function readLastSeen({ db, accountIds }: App) {
-  const newestOf = (condition: string) => {
-    const at = sql`coalesce(r.finished_at, r.started_at) as at`;
-    return sql`(select max(n.at) from (${newestRuns(at, sql.raw(condition), toArrayLiteral(accountIds))}) n)`;
-  };
-  const [row] = await db.execute<{ scheduled: string | null; any: string | null }>(
-    sql`select ${newestOf(`r.trigger = 'schedule'`)} as scheduled, ${newestOf('true')} as any`,
+/** When one of these runs was last active; null: never. */
+async function readLastSeenMs({ db, accountIds }: App, condition: SQL): Promise<number | null> {
+  const at = sql`coalesce(r.finished_at, r.started_at) as at`;
+  const newest = newestRuns(at, condition, toArrayLiteral(accountIds));
+  const [row] = await db.execute<{ at: number | null }>(
+    sql`select ${msOf('max(n.at)')} as at from (${newest}) n`,
   );
-  return { scheduledMs: toMs(row?.scheduled ?? null), anyMs: toMs(row?.any ?? null) };
+  return row?.at ?? null;
 }
 
 /** The shortest of the longest pauses of all schedules; Infinity: none is scheduled. */
@@ -54,7 +54,11 @@ function allowedPauseMs({ accounts }: App): number {
 export async function readProblems(app: App) {
   const { accounts, accountIds, connection, db, clock, config } = app;
   const read = await readAccounts(connection, accountIds, { clock });
-  const { databaseNowMs: nowMs } = read;
+  const { databaseNowMs: nowMs, pendingMigrations } = read;
+  if (pendingMigrations > 0) {
+    const message = `the warehouse lacks ${pendingMigrations} of this program’s migrations`;
+    throw new SafetySyncError('database_not_migrated', message);
+  }
   const { freshnessBudgetMinutes } = config;
   const differences = await readDifferences(db, accounts, config.privacy);
   const hasReports = config.notifications.report !== undefined;
@@ -67,7 +71,8 @@ export async function readProblems(app: App) {
   });
   const problems = all.flatMap((account) => account.problems);
   const streams = all.flatMap((account) => account.streams);
-  const { scheduledMs: workerSeenMs, anyMs } = await readLastSeen(app);
+  const workerSeenMs = await readLastSeenMs(app, sql`r.trigger = 'schedule'`);
+  const anyMs = await readLastSeenMs(app, sql`true`);
   // No run is recorded while the service's cache is valid, and few are while the credentials are refused.
   const coveredMs = Math.max(anyMs ?? 0, ...streams.map(({ currentUntilMs }) => currentUntilMs ?? 0));
   const isAtWork =

@@ -82,7 +82,10 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       streams: Object.fromEntries(
         Object.keys(NEVER).map((name) => [
           name,
-          { ...ago(2 * HOUR_MS), failingWith: 'network_error', failingSinceMs: NOON - HOUR_MS },
+          {
+            ...ago(2 * HOUR_MS),
+            ...{ failingWith: 'network_error', failingSinceMs: NOON - HOUR_MS, failedAtMs: NOON - HOUR_MS },
+          },
         ]),
       ),
     }),
@@ -91,6 +94,24 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       sentence: 'The service cannot be used.',
       reasons: [
         'The service cannot be used (network_error). The service cannot be reached; check SAFETY_BASE_URL, DNS, firewall, proxy and TLS certificates. Not fresh because of it: documents, follow-ups, training and equipment. It has been so for 1 h.',
+      ],
+    },
+  ],
+  'a service that went away while runs were under way': [
+    one({
+      streams: {
+        ...Object.fromEntries(STREAM_NAMES.map((name) => [name, ago(10 * MINUTE_MS)])),
+        followups: {
+          ...ago(DAY_MS),
+          ...{ failingWith: 'network_error', failingSinceMs: NOON - HOUR_MS, failedAtMs: NOON - SECOND_MS },
+        },
+      },
+    }),
+    {
+      level: 'bad',
+      sentence: 'The service cannot be used.',
+      reasons: [
+        'The service cannot be used (network_error). The service cannot be reached; check SAFETY_BASE_URL, DNS, firewall, proxy and TLS certificates. Not fresh because of it: follow-ups. It has been so for 10 min.',
       ],
     },
   ],
