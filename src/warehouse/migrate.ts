@@ -28,6 +28,7 @@ import {
 } from './migrate-views.ts';
 import { grantReader } from './reader-role.ts';
 
+const APPLICATION = 'safety-sync migrate';
 /** Every process that migrates takes this lock first, so that two of them wait for each other. */
 const MIGRATION_LOCK = "hashtextextended('safety-sync:migrate', 0)";
 /** PostgreSQL's own version number: 14. */
@@ -148,7 +149,8 @@ async function nameHolders(patience: Patience): Promise<void> {
   const names = blockers.map(({ name }) => name);
   if (names.length === 0) return;
   const message = `the migration waits for a lock of ${names.join('; ')}`;
-  if (message !== patience.said) patience.warn?.(message);
+  // That another process migrates is the normal case where several start together.
+  if (message !== patience.said && !message.includes(`(${APPLICATION},`)) patience.warn?.(message);
   patience.said = message;
 }
 
@@ -200,7 +202,7 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
   const { onCitus = false, patienceMs = PATIENCE_MS, onTables, warn, signal } = options;
   const connection = openConnection({
     url,
-    applicationName: 'safety-sync migrate',
+    applicationName: APPLICATION,
     max: 1,
     isSession: true,
     signal,
