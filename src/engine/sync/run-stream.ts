@@ -55,17 +55,16 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
     const failed = (error: unknown) =>
       ({ ...NOTHING_DONE, outcome: 'failed', error: toError(error, context.signal) }) as const;
     const end = (await run.catch(failed)) ?? taken('another run of this stream is under way');
-    const { requests, retries, throttled } = meter;
     const durationMs = context.clock.monotonicMs() - startedMs;
     span.setAttributes({
       'safety_sync.run_id': end.runId ?? undefined,
       'safety_sync.outcome': end.outcome,
-      'safety_sync.requests': requests,
-      'safety_sync.retries': retries,
+      'safety_sync.requests': meter.requests,
+      'safety_sync.retries': meter.retries,
       ...countAttributes(end.counts),
     });
     if (end.outcome === 'failed') markFailed(span, end.error.code);
-    return { ...end, stream, requests, retries, throttled, durationMs };
+    return { ...end, ...meter, stream, durationMs };
   });
 }
 
@@ -152,7 +151,7 @@ async function removeOld({ retention, stream, request, session, accountId, signa
   }
 }
 
-const NO_REQUESTS = { requests: 0, retries: 0, throttled: 0, durationMs: 0 };
+const NOT_RUN = { ...NOTHING_DONE, ...createRequestMeter(), durationMs: 0 };
 
 export interface SyncRequest extends Omit<RunRequest, 'stream'> {
   readonly streams: readonly StreamName[];
@@ -170,7 +169,7 @@ export async function syncStreams(context: RunContext, request: SyncRequest): Pr
     const result: RunResult =
       refusal === undefined
         ? await runStream(context, { ...request, stream })
-        : { ...NOTHING_DONE, ...NO_REQUESTS, stream, outcome: 'skipped', reason: refusal };
+        : { ...NOT_RUN, stream, outcome: 'skipped', reason: refusal };
     onResult?.(result);
     return result;
   }

@@ -111,14 +111,8 @@ export type RunEnding =
 
 export type RunEnd = RunWork & RunEnding;
 
-export type RunResult = RunEnd & {
-  readonly stream: StreamName;
-  readonly requests: number;
-  readonly retries: number;
-  /** Responses that said "rate limit exceeded". */
-  readonly throttled: number;
-  readonly durationMs: number;
-};
+export type RunResult = RunEnd &
+  Readonly<RequestMeter> & { readonly stream: StreamName; readonly durationMs: number };
 
 export const runFailure = (ending: RunEnding): SafetySyncError | undefined =>
   ending.outcome === 'failed' ? ending.error : undefined;

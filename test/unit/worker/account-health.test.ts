@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { createRequestMeter } from '../../../src/engine/api/requests.ts';
 import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import type { StreamName } from '../../../src/engine/streams/stream.ts';
 import { NOTHING_DONE, type RunResult } from '../../../src/engine/sync/run.ts';
@@ -26,7 +27,7 @@ function createFixture() {
     /** Whether the stream was requested, and the syncs that follow. */
     run: (stream: StreamName, error?: SafetySyncError, requests = 1) => {
       if (!health.mayRun(stream)) return null;
-      const work = { ...NOTHING_DONE, stream, requests, retries: 0, throttled: 0 };
+      const work = { ...NOTHING_DONE, ...createRequestMeter(), stream, requests };
       const result: RunResult = {
         ...{ ...work, durationMs: 1 },
         ...(error === undefined ? { outcome: 'succeeded', note: null } : { outcome: 'failed', error }),
