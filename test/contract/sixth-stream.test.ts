@@ -6,7 +6,7 @@ import { primaryKey } from 'drizzle-orm/pg-core';
 import { describe, expect, test } from 'vitest';
 import { distribute, readCitus } from '../../src/warehouse/citus.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { RecordTable, type Method, type Sandbox } from '../../src/sandbox/index.ts';
+import { type Method, RecordTable, type Sandbox } from '../../src/sandbox/index.ts';
 import { accountId, bookkeeping, safetySchema } from '../../src/engine/streams/columns.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import type { RowOf, StreamDefinition } from '../../src/engine/streams/stream.ts';
@@ -17,7 +17,7 @@ import * as source from '../support/source-wire.ts';
 import type { Specimen } from '../support/specimens.ts';
 import { describeStream } from '../support/stream-battery.ts';
 import { NOON } from '../support/test-clock.ts';
-import { createTestWorker, type TestWorker, type TestWorkerOptions } from '../support/worker.ts';
+import { createTestWorker, type TestWorker, type TestWorkerOptions } from '../support/world.ts';
 
 const siteFields = {
   id: field('id', as.key, 'Identifier of the site.'),

@@ -11,11 +11,12 @@ import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import {
   createTimedWorker,
   expectSucceeded,
+  runsOf,
+  stateOf,
   type TimedWorker,
   type TimedWorkerOptions,
-} from '../support/timed-worker.ts';
+} from '../support/world.ts';
 import { NOON } from '../support/test-clock.ts';
-import { runsOf, stateOf } from '../support/warehouse-marks.ts';
 
 const PAGE = 5;
 /** Two slices. */

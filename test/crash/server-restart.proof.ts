@@ -4,8 +4,7 @@ import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { folderForTest, forEachTest } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
-import { runsOf, stateOf } from '../support/warehouse-marks.ts';
+import { createTimedWorker, expectSucceeded, runsOf, stateOf } from '../support/world.ts';
 
 const SIZE = { followups: 240, employees: 2, equipment: 2, resources: 2, users: 12 };
 const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;

@@ -7,8 +7,7 @@ import { MINUTE_MS } from '../../src/shared/time.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { createSaboteur, terminateSession } from '../support/saboteur.ts';
 import { expectWarehouseEqualsSource, TABLES_OF } from '../support/source-oracle.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
-import { stateOf } from '../support/warehouse-marks.ts';
+import { createTimedWorker, expectSucceeded, stateOf, type TimedWorker } from '../support/world.ts';
 
 const SIZE = { followups: 40, employees: 12, equipment: 24, resources: 10, users: 12 };
 const MOST_WRITES = 60;

@@ -4,7 +4,7 @@ import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { type CliEnvironment, parseLog } from '../support/cli.ts';
 import { createCliFixture } from '../support/cli-fixture.ts';
 import { forEachTest } from '../support/lifetime.ts';
-import { SMALL_SANDBOX } from '../support/worker.ts';
+import { SMALL_SANDBOX } from '../support/world.ts';
 
 const fixture = forEachTest(() => createCliFixture());
 const south = forEachTest(() => createSandbox({ size: { ...SMALL_SANDBOX, resources: 7 }, seed: 3 }));

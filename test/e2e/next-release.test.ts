@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { forEachTest } from '../support/lifetime.ts';
 import { createNextRelease } from '../support/next-release.ts';
 import { connectForTest, createRole } from '../support/test-database.ts';
-import { createTestWorker } from '../support/worker.ts';
+import { createTestWorker } from '../support/world.ts';
 import { inProof } from '../support/proof.ts';
 
 const worker = forEachTest(() => createTestWorker());

@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, type TestContext } from 'vitest';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { connectForTest, createEmptyTestDatabase } from '../support/test-database.ts';
-import { createTestWorker } from '../support/worker.ts';
+import { createTestWorker } from '../support/world.ts';
 
 const operations = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
 const blocks = [

@@ -3,7 +3,7 @@ import { type AppFixture, startAppFixture } from '../support/app-fixture.ts';
 import { NO_BROWSER, visit } from '../support/browser.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
-import { createTestWorker } from '../support/worker.ts';
+import { createTestWorker } from '../support/world.ts';
 
 const EVIL = `<script>document.title='owned'</script><img src=x onerror="document.title='owned'">`;
 

@@ -5,8 +5,7 @@ import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
 import { createTestDatabase } from '../support/test-database.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { createTestWorker, expectSucceeded, type TestWorker } from '../support/world.ts';
 
 const SIZE = { followups: 60, employees: 20, equipment: 25, resources: 10, users: 15 };
 const ACCOUNTS = ['north', 'south', 'east'];

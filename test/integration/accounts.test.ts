@@ -7,8 +7,7 @@ import { forEachTest } from '../support/lifetime.ts';
 import { inProof } from '../support/proof.ts';
 import { createSaboteur } from '../support/saboteur.ts';
 import { connectForTest, createRole } from '../support/test-database.ts';
-import { createTestWorker, serviceEnv, type TestWorker } from '../support/worker.ts';
-import { createWorkerWithPast } from '../support/past.ts';
+import { createTestWorker, createWorkerWithPast, serviceEnv, type TestWorker } from '../support/world.ts';
 import { NOON } from '../support/test-clock.ts';
 
 /** More follow-ups than one step takes. */

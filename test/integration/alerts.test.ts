@@ -9,7 +9,7 @@ import { runInProcess } from '../support/in-process.ts';
 import { forAllTests, forEachTest } from '../support/lifetime.ts';
 import { MAIL_PASSWORD, startMailServer } from '../support/mail-server.ts';
 import { createNotifyFixture } from '../support/notify-fixture.ts';
-import { createTestWorker } from '../support/worker.ts';
+import { createTestWorker } from '../support/world.ts';
 import { CRANES } from '../support/equipment-types.ts';
 
 const AFTER_MS = 15 * MINUTE_MS;

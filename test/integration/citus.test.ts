@@ -16,8 +16,7 @@ import { inDatabase, joinCluster, nodesOf } from '../support/citus-nodes.ts';
 import { provideCoordinator } from '../support/postgres-server.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { createEmptyTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, SMALL_SANDBOX, type TestWorker } from '../support/worker.ts';
+import { createTestWorker, expectSucceeded, SMALL_SANDBOX, type TestWorker } from '../support/world.ts';
 
 const server = await provideCoordinator(process.env, (line) => process.stdout.write(`citus: ${line}\n`));
 const COORDINATOR = server?.url ?? '';

@@ -7,7 +7,7 @@ import type { CliEnvironment } from '../support/cli.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
 import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
 import { createRole, openTestDatabase } from '../support/test-database.ts';
-import { serviceEnv, SMALL_SANDBOX } from '../support/worker.ts';
+import { serviceEnv, SMALL_SANDBOX } from '../support/world.ts';
 
 const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
 /** Possible arguments of a verb. */

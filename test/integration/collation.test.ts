@@ -1,7 +1,7 @@
 /** Ids are compared byte by byte, so that an upgrade of the system's locale breaks no unique key; names sort as people read them. */
 import { expect, test } from 'vitest';
 import { forEachTest } from '../support/lifetime.ts';
-import { createTimedWorker } from '../support/timed-worker.ts';
+import { createTimedWorker } from '../support/world.ts';
 
 const worker = forEachTest(() => createTimedWorker({}));
 

@@ -8,9 +8,14 @@ import { untilTestEnds } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { NOON } from '../support/test-clock.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
-import { issuesOf, rowVersions } from '../support/warehouse-marks.ts';
-import { createTestWorker, type TestWorker, type TestWorkerOptions } from '../support/worker.ts';
+import {
+  createTestWorker,
+  expectSucceeded,
+  issuesOf,
+  rowVersions,
+  type TestWorker,
+  type TestWorkerOptions,
+} from '../support/world.ts';
 
 const STREAM = 'completed-trainings';
 const METHOD = 'completedtrainings.v2.list';

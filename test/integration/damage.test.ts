@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { forAllTests } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource, TABLES_OF } from '../support/source-oracle.ts';
-import { createSyncedWorker } from '../support/past.ts';
+import { createSyncedWorker } from '../support/world.ts';
 
 /** One warehouse for all, because each test repairs its damage. */
 const worker = forAllTests(() => createSyncedWorker());

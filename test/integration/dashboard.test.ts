@@ -4,8 +4,7 @@ import { sql } from 'drizzle-orm';
 import { beforeAll, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/shared/time.ts';
 import { forAllTests } from '../support/lifetime.ts';
-import { createSyncedWorker } from '../support/past.ts';
-import { syncSecondAccount } from '../support/worker.ts';
+import { createSyncedWorker, syncSecondAccount } from '../support/world.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 

@@ -7,8 +7,7 @@ import { MINUTE_MS } from '../../src/shared/time.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
-import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
-import { issuesOf, rowVersions } from '../support/warehouse-marks.ts';
+import { createTimedWorker, expectSucceeded, issuesOf, rowVersions } from '../support/world.ts';
 
 const EVERYTHING_MS = 10 * 365 * 24 * 60 * MINUTE_MS;
 

@@ -12,7 +12,7 @@ import { forAllTests } from '../support/lifetime.ts';
 import { openFreeStream } from '../support/open-stream.ts';
 import { addStates, addTo } from '../support/story.ts';
 import { openTestDatabase } from '../support/test-database.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/world.ts';
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.now();

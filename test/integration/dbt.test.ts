@@ -2,8 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { buildModels, modelPaths, nameOf, readYaml, relationOf, TARGET } from '../support/dbt-package.ts';
 import { forAllTests } from '../support/lifetime.ts';
-import { createSyncedWorker } from '../support/past.ts';
-import { syncSecondAccount } from '../support/worker.ts';
+import { createSyncedWorker, syncSecondAccount } from '../support/world.ts';
 
 interface DbtTest {
   readonly name?: string;

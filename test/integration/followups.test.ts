@@ -7,7 +7,7 @@ import {
   expectSucceeded,
   type TimedWorker,
   type TimedWorkerOptions,
-} from '../support/timed-worker.ts';
+} from '../support/world.ts';
 
 const SIZE = { followups: 130, employees: 4, equipment: 4, resources: 2, users: 8 };
 const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;

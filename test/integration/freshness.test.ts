@@ -4,8 +4,7 @@ import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { forAllTests } from '../support/lifetime.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker } from '../support/worker.ts';
+import { createTestWorker, expectSucceeded } from '../support/world.ts';
 
 const worker = forAllTests(() => createTestWorker({ sandbox: { seed: 3 } }));
 interface FreshnessRow extends Record<string, unknown> {

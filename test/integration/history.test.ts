@@ -8,7 +8,7 @@ import { casesOf } from '../support/proof.ts';
 import { createRandom } from '../support/seeded-random.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { NOON } from '../support/test-clock.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/world.ts';
 
 const SIZE = { followups: 40, employees: 25, equipment: 30, resources: 2, users: 10 };
 const EVERYTHING_MS = 10 * 365 * 24 * 60 * MINUTE_MS;

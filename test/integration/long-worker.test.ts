@@ -4,7 +4,7 @@ import { startAppFixture } from '../support/app-fixture.ts';
 import { startHookServer } from '../support/hook-server.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { createRole } from '../support/test-database.ts';
-import { createTestWorker } from '../support/worker.ts';
+import { createTestWorker } from '../support/world.ts';
 import { inProof } from '../support/proof.ts';
 
 const PATIENCE = { timeout: 45_000, interval: 100 };

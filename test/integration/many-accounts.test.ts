@@ -5,7 +5,7 @@ import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { type AppFixture, startAppFixture } from '../support/app-fixture.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { casesOf, inProof } from '../support/proof.ts';
-import { createTestWorker, SMALL_SANDBOX } from '../support/worker.ts';
+import { createTestWorker, SMALL_SANDBOX } from '../support/world.ts';
 
 // The state of many accounts is read up to half a minute after a read that took long, as on a busy machine.
 const PATIENCE = { timeout: 45_000, interval: 50 };

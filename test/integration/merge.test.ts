@@ -5,8 +5,7 @@ import { forEachTest } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { NOON } from '../support/test-clock.ts';
-import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
-import { rowVersions } from '../support/warehouse-marks.ts';
+import { createTimedWorker, expectSucceeded, rowVersions } from '../support/world.ts';
 
 const EVERYTHING_MS = 10 * 365 * 24 * 60 * MINUTE_MS;
 const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;

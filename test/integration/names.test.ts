@@ -5,10 +5,14 @@ import { runFailure, type RunResult } from '../../src/engine/sync/run.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import type { Followup } from '../../src/sandbox/index.ts';
 import { SPECIMENS } from '../support/specimens.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
+import {
+  createSyncedWorker,
+  createTestWorker,
+  expectSucceeded,
+  type TestWorker,
+  type TestWorkerOptions,
+} from '../support/world.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
-import { createSyncedWorker } from '../support/past.ts';
-import { createTestWorker, type TestWorker, type TestWorkerOptions } from '../support/worker.ts';
 
 const open = async (options: TestWorkerOptions = {}) => untilTestEnds(await createTestWorker(options));
 

@@ -5,8 +5,7 @@ import type { RunRequest } from '../../src/engine/sync/run.ts';
 import { casesOf } from '../support/proof.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
-import { rowVersions } from '../support/warehouse-marks.ts';
+import { createTimedWorker, expectSucceeded, rowVersions, type TimedWorker } from '../support/world.ts';
 
 const STREAMS = [
   'followups',

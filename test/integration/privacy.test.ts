@@ -9,8 +9,13 @@ import { findText } from '../support/find-text.ts';
 import { findKeysWithoutPerson } from '../support/people-keys.ts';
 import { casesOf, inProof } from '../support/proof.ts';
 import { SPECIMENS } from '../support/specimens.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
-import { issuesOf, rowVersions } from '../support/warehouse-marks.ts';
+import {
+  createTimedWorker,
+  expectSucceeded,
+  issuesOf,
+  rowVersions,
+  type TimedWorker,
+} from '../support/world.ts';
 
 const KEY = 'a key that nobody else has, 32 or more';
 const CANARY = 'CANARY';

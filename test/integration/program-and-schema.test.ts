@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import { VERSION } from '../../src/version.ts';
 import { runInProcess, startInProcess } from '../support/in-process.ts';
 import { forEachTest } from '../support/lifetime.ts';
-import { createTestWorker, serviceEnv } from '../support/worker.ts';
-import { rowVersions } from '../support/warehouse-marks.ts';
+import { createTestWorker, rowVersions, serviceEnv } from '../support/world.ts';
 
 const worker = forEachTest(() => createTestWorker());
 const env = () => ({ ...serviceEnv(worker), HTTP_PORT: '0' });

@@ -9,8 +9,12 @@ import { createGate } from '../support/gate.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { createRandom, type SeededRandom } from '../support/seeded-random.ts';
 import { openTestDatabase } from '../support/test-database.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, type TestWorker, type TestWorkerOptions } from '../support/worker.ts';
+import {
+  createTestWorker,
+  expectSucceeded,
+  type TestWorker,
+  type TestWorkerOptions,
+} from '../support/world.ts';
 
 const CHAPTER = /\n## Reading changes\n([\s\S]*?)\n## /;
 const [, chapter = ''] = CHAPTER.exec(readFileSync('docs/bi.md', 'utf8')) ?? [];

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { runInProcess } from '../support/in-process.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
-import { createSyncedWorker } from '../support/past.ts';
-import { serviceEnv } from '../support/worker.ts';
+import { createSyncedWorker, serviceEnv } from '../support/world.ts';
 
 const VIEWS = [
   ['followup_overview', 'id', 'followups'],

@@ -11,7 +11,7 @@ import type { RecordUrls } from '../../src/shared/record-urls.ts';
 import { countStored } from '../support/count-days.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { readWorkbook } from '../support/read-workbook.ts';
-import { createSyncedWorker } from '../support/past.ts';
+import { createSyncedWorker } from '../support/world.ts';
 
 const URLS: RecordUrls = {
   followup: 'https://service.example.com/followups/{id}',

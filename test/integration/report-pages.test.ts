@@ -4,7 +4,7 @@ import { systemClock } from '../../src/shared/time.ts';
 import { startAppFixture } from '../support/app-fixture.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { forAllTests } from '../support/lifetime.ts';
-import { createSyncedWorker } from '../support/past.ts';
+import { createSyncedWorker } from '../support/world.ts';
 
 const worker = forAllTests(() => createSyncedWorker());
 

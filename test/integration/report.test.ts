@@ -12,9 +12,12 @@ import { countStored } from '../support/count-days.ts';
 import { GIVEN_PAST } from '../support/given-past.ts';
 import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
 import { sandboxLabels } from '../support/sandbox-labels.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
-import { createSyncedWorker } from '../support/past.ts';
-import { createTestWorker, syncSecondAccount } from '../support/worker.ts';
+import {
+  createSyncedWorker,
+  createTestWorker,
+  expectSucceeded,
+  syncSecondAccount,
+} from '../support/world.ts';
 
 const EVIL = `\u202e\u001b[2J\u2066</text></title></script><script>document.title='owned'</script><img src=x onerror="document.title='owned'">"'\``;
 const URLS = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runInProcess } from '../support/in-process.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
-import { createTestWorker, serviceEnv } from '../support/worker.ts';
+import { createTestWorker, serviceEnv } from '../support/world.ts';
 
 test('a command without REPORTING_TIMEZONE moves no days, one with another zone moves them', async () => {
   const worker = untilTestEnds(await createTestWorker());

@@ -1,10 +1,10 @@
 /** Retention: rows beyond their time are removed, a step at a time; all other rows stay as they are. */
 import { afterEach, expect, test } from 'vitest';
-import type { Retention, Removed } from '../../src/engine/history/retention.ts';
+import type { Removed, Retention } from '../../src/engine/history/retention.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/world.ts';
 
 const OLD = `'2001-02-03T04:05:06Z'::timestamptz`;
 const STREAMS = [

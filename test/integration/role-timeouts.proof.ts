@@ -1,7 +1,7 @@
 /** Timeouts that an administrator has set on the role of the loader have no effect on its runs. */
 import { expect, test } from 'vitest';
 import { untilTestEnds } from '../support/lifetime.ts';
-import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
+import { createTimedWorker, expectSucceeded } from '../support/world.ts';
 
 const TIMEOUTS = {
   statement_timeout: '500ms',

@@ -9,7 +9,7 @@ import { startHookServer } from '../support/hook-server.ts';
 import { folderForTest, forAllTests, forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { createNotifyFixture, type NotifyingWorker } from '../support/notify-fixture.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { createTestWorker, type TestWorker } from '../support/world.ts';
 
 const SIZE = { followups: 30, employees: 10, equipment: 12, resources: 5, users: 8 };
 const WEEKLY = '0 7 * * 1';

@@ -8,7 +8,7 @@ import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { connectForTest, createEmptyTestDatabase } from '../support/test-database.ts';
-import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
+import { createTimedWorker, expectSucceeded } from '../support/world.ts';
 
 const OF_DATABASE = {
   datestyle: 'German',

@@ -1,16 +1,17 @@
 /** Lists without paging: only a complete, successful response deletes, and only what it covers (contract, 5.4 and 5.7). */
 import { afterEach, describe, expect, test } from 'vitest';
-import { createWorkerWithPast } from '../support/past.ts';
+import {
+  createTimedWorker,
+  createWorkerWithPast,
+  expectSucceeded,
+  rowVersions,
+  runsOf,
+  type TimedWorker,
+  type TimedWorkerOptions,
+} from '../support/world.ts';
 import { casesOf } from '../support/proof.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
-import {
-  createTimedWorker,
-  expectSucceeded,
-  type TimedWorker,
-  type TimedWorkerOptions,
-} from '../support/timed-worker.ts';
-import { rowVersions, runsOf } from '../support/warehouse-marks.ts';
 import { CRANES, DETECTORS, EXTINGUISHERS, HARNESSES } from '../support/equipment-types.ts';
 
 const SIZE = { followups: 0, employees: 4, equipment: 120, resources: 60, users: 8 };

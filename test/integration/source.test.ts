@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
 import { createCliFixture } from '../support/cli-fixture.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
-import { SMALL_SANDBOX } from '../support/worker.ts';
+import { SMALL_SANDBOX } from '../support/world.ts';
 
 const fixture = forEachTest(() => createCliFixture());
 const other = async (options: SandboxOptions = {}) =>

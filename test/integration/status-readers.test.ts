@@ -15,7 +15,7 @@ import { runInProcess } from '../support/in-process.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { openFreeStream } from '../support/open-stream.ts';
 import { connectForTest } from '../support/test-database.ts';
-import { createTestWorker } from '../support/worker.ts';
+import { createTestWorker } from '../support/world.ts';
 import { inProof } from '../support/proof.ts';
 import { HARNESSES } from '../support/equipment-types.ts';
 

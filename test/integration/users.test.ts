@@ -4,10 +4,15 @@ import type { SandboxOptions } from '../../src/sandbox/index.ts';
 import type { PrivacySettings } from '../../src/engine/privacy/settings.ts';
 import type { RunRequest } from '../../src/engine/sync/run.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
-import { createWorkerWithPast } from '../support/past.ts';
+import {
+  createTimedWorker,
+  createWorkerWithPast,
+  expectSucceeded,
+  rowVersions,
+  runsOf,
+  type TimedWorker,
+} from '../support/world.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
-import { rowVersions, runsOf } from '../support/warehouse-marks.ts';
 
 let worker: TimedWorker;
 afterEach(() => worker.close());

@@ -3,9 +3,7 @@ import { expect, test } from 'vitest';
 import { runInProcess } from '../support/in-process.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
-import { rowVersions } from '../support/warehouse-marks.ts';
-import { serviceEnv } from '../support/worker.ts';
+import { createTimedWorker, expectSucceeded, rowVersions, serviceEnv } from '../support/world.ts';
 
 const worker = forEachTest(() => createTimedWorker());
 const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>

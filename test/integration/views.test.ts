@@ -7,7 +7,7 @@ import { forAllTests } from '../support/lifetime.ts';
 import { findKeysWithoutPerson, readPersonColumns } from '../support/people-keys.ts';
 import { addTo } from '../support/story.ts';
 import { sumMessages } from '../support/sum-messages.ts';
-import { createSyncedWorker } from '../support/past.ts';
+import { createSyncedWorker } from '../support/world.ts';
 
 /** 14 hours before UTC: most moments are on another day there. */
 const ZONE = 'Pacific/Kiritimati';

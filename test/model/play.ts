@@ -13,7 +13,7 @@ import { type CompareOptions, expectWarehouseEqualsSource, TABLES_OF } from '../
 import { SPECIMENS } from '../support/specimens.ts';
 import { clockOf, NOON, type TestTime } from '../support/test-clock.ts';
 import { createTestDatabase } from '../support/test-database.ts';
-import { expectSucceeded } from '../support/timed-worker.ts';
+import { expectSucceeded } from '../support/world.ts';
 import { createRunChecks } from './run-checks.ts';
 import { makeChange, type Source } from './source-change.ts';
 import type { History, Step } from './step.ts';

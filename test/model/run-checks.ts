@@ -6,7 +6,7 @@ import type { RunResult } from '../../src/engine/sync/run.ts';
 import { type CompareOptions, TABLES_OF } from '../support/source-oracle.ts';
 import { id as toId, type WireObject } from '../support/source-wire.ts';
 import { specimenOf } from '../support/specimens.ts';
-import { runsOf, stateOf } from '../support/warehouse-marks.ts';
+import { runsOf, stateOf } from '../support/world.ts';
 import type { Source } from './source-change.ts';
 
 interface Ended {

@@ -3,8 +3,7 @@ import { type App, createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Clock } from '../../src/shared/time.ts';
 import { runWorker, type WorkerOptions } from '../../src/operate/worker/run-worker.ts';
-import type { TestWorker } from './worker.ts';
-import { serviceEnv } from './worker.ts';
+import { serviceEnv, type TestWorker } from './world.ts';
 
 /**
  * The long-lived worker inside the test process, against the sandbox and database of a test worker. It is stopped as by a

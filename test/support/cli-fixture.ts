@@ -4,7 +4,7 @@ import { type Connection, openConnection } from '../../src/engine/database/conne
 import { type Cli, type CliEnvironment, createCli, type RunningCli } from './cli.ts';
 import { runInProcess, type Said, startInProcess } from './in-process.ts';
 import { createEmptyTestDatabase, createTestDatabase } from './test-database.ts';
-import { serviceEnv, SMALL_SANDBOX } from './worker.ts';
+import { serviceEnv, SMALL_SANDBOX } from './world.ts';
 
 /** The program with a service and a warehouse of its own. */
 export interface CliFixture {

@@ -1,7 +1,7 @@
 /** The dbt package of docs/dbt: its files, and its models as the relations that dbt builds of them. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import type { TestWorker } from './worker.ts';
+import type { TestWorker } from './world.ts';
 
 const FOLDER = new URL('../../docs/dbt/', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, FOLDER), 'utf8');

@@ -7,7 +7,7 @@ import type { WarehouseFacts } from '../../src/operate/status/facts.ts';
 import { buildStatus } from '../../src/operate/status/status.ts';
 import { createScheduledReport } from '../../src/operate/worker/scheduled-report.ts';
 import { untilTestEnds } from './lifetime.ts';
-import { serviceEnv, type TestWorker } from './worker.ts';
+import { serviceEnv, type TestWorker } from './world.ts';
 
 /** The alerts and reports of one worker. */
 export interface NotifyingWorker {

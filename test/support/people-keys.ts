@@ -1,7 +1,7 @@
 /** View columns that name a person, from the catalogue and the streams. */
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import { userColumns } from '../../src/engine/streams/stored-columns.ts';
-import type { TestWorker } from './worker.ts';
+import type { TestWorker } from './world.ts';
 
 export interface PersonColumn {
   readonly view: string;

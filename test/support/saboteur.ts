@@ -3,7 +3,7 @@
  * the node with the account's rows fails and counts its own writes.
  */
 import { inject } from 'vitest';
-import type { TestWorker } from './worker.ts';
+import type { TestWorker } from './world.ts';
 
 interface Saboteur {
   /** The n-th write from now on (1: the next one) fails. `terminate` ends the session, `refuse` the statement. */

@@ -1,7 +1,7 @@
 /** Data for changing the source, for each stream: a missing stream is a compile error. */
 import type { RecordTable } from '../../src/sandbox/index.ts';
 import { NOON } from './test-clock.ts';
-import type { TestWorker } from './worker.ts';
+import type { TestWorker } from './world.ts';
 import { HARNESSES } from './equipment-types.ts';
 
 type Fields = Record<string, unknown>;

@@ -1,17 +1,29 @@
 /** Tests of the promises of every stream (contract, "What always holds"), including new ones. */
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { Fault, Readings } from '../../src/sandbox/index.ts';
-import { defaultReadings, optionalFields, RawNumber } from '../../src/sandbox/index.ts';
+import {
+  defaultReadings,
+  type Fault,
+  optionalFields,
+  RawNumber,
+  type Readings,
+} from '../../src/sandbox/index.ts';
 import type { StreamDefinition } from '../../src/engine/streams/stream.ts';
 import type { RunResult } from '../../src/engine/sync/run.ts';
 import { createGate } from './gate.ts';
-import { createWorkerWithPast } from './past.ts';
+import {
+  createTestWorker,
+  createWorkerWithPast,
+  expectSucceeded,
+  issuesOf,
+  rowVersions,
+  runsOf,
+  stateOf,
+  type TestWorker,
+  type TestWorkerOptions,
+} from './world.ts';
 import { inProof } from './proof.ts';
 import type { Specimen } from './specimens.ts';
 import { clockOf, NOON } from './test-clock.ts';
-import { expectSucceeded } from './timed-worker.ts';
-import { issuesOf, rowVersions, runsOf, stateOf } from './warehouse-marks.ts';
-import { createTestWorker, type TestWorker, type TestWorkerOptions } from './worker.ts';
 
 const SIZE = { followups: 30, employees: 22, equipment: 24, resources: 12, users: 10 };
 const EVERYTHING_MS = 10 * 365 * 24 * 3_600_000;

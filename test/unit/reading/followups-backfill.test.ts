@@ -2,17 +2,17 @@
 import { expect, test } from 'vitest';
 import type { RequestLogEntry } from '../../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
-import type { MemoryWorkerOptions } from '../../support/memory-worker.ts';
 import {
   followups,
   isEqual,
+  type MemoryWorkerOptions,
   startWorker,
   stored,
   sync,
   touch,
   watermark,
   worker,
-} from '../../support/reading.ts';
+} from '../../support/memory-world.ts';
 
 const PAGE = 10;
 

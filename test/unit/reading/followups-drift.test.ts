@@ -16,7 +16,7 @@ import {
   touch,
   watermark,
   worker,
-} from '../../support/reading.ts';
+} from '../../support/memory-world.ts';
 
 const start = () =>
   startWorker({

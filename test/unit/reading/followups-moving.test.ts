@@ -15,7 +15,7 @@ import {
   sync,
   touch,
   worker,
-} from '../../support/reading.ts';
+} from '../../support/memory-world.ts';
 
 const PAGE = 20;
 const EVERYTHING_MS = 10 * 365 * 24 * 60 * MINUTE_MS;

@@ -2,8 +2,15 @@
 import { describe, expect, test } from 'vitest';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
 import { casesOf } from '../../support/proof.ts';
-import { followups, isEqual, startWorker, sync, watermark, worker } from '../../support/reading.ts';
-import type { MemoryWorkerOptions } from '../../support/memory-worker.ts';
+import {
+  followups,
+  isEqual,
+  type MemoryWorkerOptions,
+  startWorker,
+  sync,
+  watermark,
+  worker,
+} from '../../support/memory-world.ts';
 
 const SIZE = { followups: 60, employees: 4, equipment: 4, resources: 2, users: 8 };
 const YEAR_2100 = Date.UTC(2100, 0, 1);

@@ -1,10 +1,17 @@
 /** Lists without paging, read without a database: pages that were not requested, types that fail (contract, 5.4 and 5.7). */
 import { describe, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../../src/sandbox/index.ts';
-import type { MemoryWorkerOptions } from '../../support/memory-worker.ts';
+import {
+  failedBy,
+  isEqual,
+  type MemoryWorkerOptions,
+  startWorker,
+  stored,
+  sync,
+  worker,
+} from '../../support/memory-world.ts';
 import { HOUR_MS } from '../../../src/shared/time.ts';
 import { streamNamed } from '../../../src/engine/streams/index.ts';
-import { failedBy, isEqual, startWorker, stored, sync, worker } from '../../support/reading.ts';
 import { SPECIMENS } from '../../support/specimens.ts';
 import { CRANES } from '../../support/equipment-types.ts';
 

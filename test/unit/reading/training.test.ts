@@ -2,10 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../../src/sandbox/index.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
-import type { MemoryWorkerOptions } from '../../support/memory-worker.ts';
+import { failedBy, type MemoryWorkerOptions, startWorker, worker } from '../../support/memory-world.ts';
 import { casesOf } from '../../support/proof.ts';
-import * as reading from '../../support/reading.ts';
-import { failedBy, startWorker, worker } from '../../support/reading.ts';
+import * as reading from '../../support/memory-world.ts';
 import { SPECIMENS } from '../../support/specimens.ts';
 import { NOON } from '../../support/test-clock.ts';
 

@@ -2,7 +2,7 @@
  * The readers' real code against a sandbox over HTTP, with a warehouse in memory in place of the database. Their steps are
  * carried out in the order of engine/sync/run-steps.ts; no record is normalized.
  */
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { createRequestMeter } from '../../src/engine/api/requests.ts';
 import { noCounts, type RecordCounts } from '../../src/engine/control-tables/record-counts.ts';
 import type { ReadOptions, SyncSettings } from '../../src/engine/reading/read-request.ts';
@@ -14,12 +14,18 @@ import { NO_STATE, type StreamState } from '../../src/engine/streams/state.ts';
 import type { StreamDefinition, StreamName } from '../../src/engine/streams/stream.ts';
 import { type RunEnding, toEnding } from '../../src/engine/sync/run.ts';
 import { toKnownError } from '../../src/engine/database/database-error.ts';
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
+import { createSandbox, type Followup, type Sandbox } from '../../src/sandbox/index.ts';
 import { MemoryWarehouse } from './memory-warehouse.ts';
 import { readStream } from './source-oracle.ts';
 import { clockOf, NOON, type TestTime } from './test-clock.ts';
-import type { TimedWorkerOptions } from './timed-worker.ts';
-import { createTestClient, settingsFor, SMALL_SANDBOX } from './worker.ts';
+import {
+  createTestClient,
+  expectSucceeded,
+  settingsFor,
+  SMALL_SANDBOX,
+  type TimedWorkerOptions,
+} from './world.ts';
+import { SPECIMENS } from './specimens.ts';
 
 export type MemoryWorkerOptions = Pick<
   TimedWorkerOptions,
@@ -213,3 +219,45 @@ export async function expectMemoryEqualsSource(
     missing: [...source.keys()].filter((key) => !stored.has(key)),
   }).toEqual({ differing: [], missing: [] });
 }
+
+export let worker: MemoryWorker;
+
+export async function startWorker(options: MemoryWorkerOptions): Promise<void> {
+  const started = await createMemoryWorker(options);
+  onTestFinished(() => started.close());
+  worker = started;
+}
+
+/** A run that succeeds. */
+export async function sync(stream: StreamName = 'followups', request: MemoryRequest = {}) {
+  const result = await worker.run(stream, request);
+  expectSucceeded(result);
+  return result;
+}
+export const reconcile = () => sync('followups', { kind: 'reconcile' });
+export const isEqual = (stream: StreamName = 'followups') => expectMemoryEqualsSource(worker, stream);
+/** Accepts stored follow-ups that were deleted, because only a reconcile finds them. */
+export const isEqualExceptDeleted = () => expectMemoryEqualsSource(worker, 'followups', true);
+
+export const followups = () => worker.sandbox.store.followups;
+export const stored = (stream: StreamName = 'followups') => worker.warehouseOf(stream).live();
+export const idAt = (place: number): string => [...followups().keys()][place] ?? '';
+export const watermark = (): number | null => worker.stateOf('followups').watermark;
+
+export function raise(id: string, created = worker.serviceNow()): void {
+  followups().put({ ...SPECIMENS.followups.build(id), created_on: created, updated_on: worker.serviceNow() });
+}
+
+/** Changes a follow-up now. */
+export function touch(id: string, assignee = 'moved'): void {
+  followups().update(id, { updated_on: worker.serviceNow(), m_assignee_id: assignee });
+}
+
+/** Changes the responses with a list of follow-ups; undefined: no longer. */
+export function rewriteFollowups(change: ((list: Followup[]) => unknown[]) | undefined): void {
+  worker.sandbox.hooks.rewriteResponse =
+    change &&
+    ((_entry, response) => ({ ...response, followups: change(response['followups'] as Followup[]) }));
+}
+
+export const failedBy = (code: string) => ({ outcome: 'failed', error: { code } });
