@@ -1,7 +1,7 @@
 /**
  * A warehouse that is distributed over the nodes of a Citus cluster by `account_id`: all rows of an account
- * are on one node. Only `migrate` and `check` know about Citus; every other statement is the same as on one
- * PostgreSQL.
+ * are on one node. Only migrations, accounts and access know about Citus; every other statement is the same as on
+ * one PostgreSQL.
  */
 import { SafetySyncError } from '../shared/errors.ts';
 import type { TextQueries } from '../engine/database/connection.ts';
@@ -49,21 +49,16 @@ export async function readCitus(connection: TextQueries) {
     `select extversion as version from pg_extension where extname = 'citus'`,
   );
   if (extension === undefined) return undefined;
-  const [cluster] = await connection.query<{ nodes: number; is_coordinator: boolean }>(
-    `select count(*)::int as nodes, citus_is_coordinator() as is_coordinator
-     from pg_dist_node where noderole = 'primary' and isactive and shouldhaveshards`,
+  const [node] = await connection.query<{ is_coordinator: boolean }>(
+    'select citus_is_coordinator() as is_coordinator',
   );
   const tables = await readTables(connection);
   return {
     /** Version of the installed extension, for example `13.2-1`. */
     version: extension.version,
-    /** Nodes that hold rows. */
-    nodes: cluster?.nodes ?? 0,
-    isCoordinator: cluster?.is_coordinator === true,
+    isCoordinator: node?.is_coordinator === true,
     /** `migrate --citus` has been run. */
     isDistributed: tables.some(({ name, placed }) => name === FIRST_TABLE && placed === 'h'),
-    /** Tables that belong on the nodes and are not there. */
-    missing: tables.filter((table) => !isPlaced(table)).map(({ name }) => name),
   };
 }
 
