@@ -41,7 +41,7 @@ test.each(DAMAGE)(
   'reconcile repairs %s in the warehouse, and writes no other record',
   async (_what, stream, damage) => {
     await worker.query(damage);
-    const { outcome, counts } = await worker.run(stream, { kind: 'reconcile' });
+    const { outcome, counts } = await worker.run(stream, { kind: 'reconcile', force: true });
     expect(outcome).toBe('succeeded');
     await expectWarehouseEqualsSource(worker, { tables: TABLES_OF[stream] ?? [] });
     expect(counts.inserted + counts.updated).toBe(1);
@@ -51,7 +51,7 @@ test.each(DAMAGE)(
 
 test('reconcile of a warehouse that equals the source writes no row', async () => {
   const before = await worker.query(`select id, xmin::text as version from safety.followups order by id`);
-  const results = await worker.runAll({ kind: 'reconcile' });
+  const results = await worker.runAll({ kind: 'reconcile', force: true });
   await expectWarehouseEqualsSource(worker);
   expect(results.map(({ counts }) => [counts.inserted, counts.updated, counts.deleted])).toEqual(
     results.map(() => [0, 0, 0]),

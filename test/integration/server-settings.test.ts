@@ -75,7 +75,7 @@ test('settings of the database and the role have no effect on stored data', asyn
   await runAll('sync');
 
   const read = await readAccounts(worker.connection, ['default']);
-  expect(read.accounts.get('default')).toContainEqual(
+  expect(read.accounts.get('default')?.streams).toContainEqual(
     expect.objectContaining({ stream: 'followups', watermarkMs: TWELFTH_OF_MAY + HOUR_MS }),
   );
 
