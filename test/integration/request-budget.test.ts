@@ -43,16 +43,16 @@ test('without a number the row is only read, until a refusal blocks every proces
   const early = await other.take(signal);
   const refused = await one.take(signal);
   expect(await readRows()).toEqual([]);
-  await one.recordEnd(refused, 'refused', 300);
-  expect(await readRows()).toEqual([{ is_blocked: true, seconds: 0.3 }]);
+  await one.recordEnd(refused, 'refused', 1_000);
+  expect(await readRows()).toEqual([{ is_blocked: true, seconds: 1 }]);
   // It started before the block.
   await other.recordEnd(early, 'refused', 3_600_000);
   // The process that takes it dies; another goes alone after the block's length.
   const probe = await other.take(signal);
   const next = await one.take(signal);
   expect([probe.isProbe, next.isProbe]).toEqual([true, true]);
-  expect(probe.atMs - refused.atMs).toBeGreaterThanOrEqual(300);
-  expect(next.atMs - probe.atMs).toBeGreaterThanOrEqual(300);
+  expect(probe.atMs - refused.atMs).toBeGreaterThanOrEqual(1_000);
+  expect(next.atMs - probe.atMs).toBeGreaterThanOrEqual(1_000);
   await one.recordEnd(next, 'answered');
   expect((await other.take(signal)).isProbe).toBe(false);
   expect([await readRows(), blocks.length]).toEqual([[{ is_blocked: false, seconds: null }], 1]);
