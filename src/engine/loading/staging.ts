@@ -64,6 +64,18 @@ export async function countListed(
   return row?.count ?? 0;
 }
 
+/** Rows without a hash are corrected by the next complete read: of other settings, or changed in the warehouse. */
+export async function hasUncertain(
+  db: Queryable,
+  { parent }: StreamShape,
+  accountId: string,
+): Promise<boolean> {
+  const [row] = await db.execute<{ is: boolean }>(
+    sql`select exists (select from ${target(parent)} t where t.account_id = ${accountId} and t._hash is null) as is`,
+  );
+  return row?.is ?? false;
+}
+
 /** Removes all staged rows. Part of the transaction with the merge. */
 export async function clearStaged(db: Queryable, { parent, children }: StreamShape): Promise<void> {
   const tables = [parent, ...children].map(({ stage }) => `pg_temp."${stage}"`);

@@ -204,10 +204,11 @@ async function differenceLeft(run: Run, totals: readonly number[]): Promise<numb
   return unseen.size > 0 ? null : differenceOf(await countListed(db, shape, run.accountId), totals);
 }
 
-/** reconcile: counts the changes in this transaction that the source had made before `upToMs`. */
-async function countRepaired(run: Run, time: WriteTime, upToMs: number): Promise<number> {
+/** reconcile: counts the changes in this transaction that the source had made before `upToMs`; null: nobody knows. */
+async function countRepaired(run: Run, time: WriteTime, upToMs: number): Promise<number | null> {
   const { changeTimeColumn, parent } = run.stream;
   if (changeTimeColumn === null) return 0;
+  if (run.isCorrecting) return null;
   const counted = countWritten(tableShape(parent), changeTimeColumn, { ...run, ...time, upToMs });
   const [row] = await run.session.connection.db.execute<{ count: number }>(counted);
   return row?.count ?? 0;

@@ -9,6 +9,7 @@ import { assertMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
 import { recordStream, readStreamState } from '../control-tables/stream-state.ts';
 import { createLoad, type Load } from '../loading/load.ts';
+import { hasUncertain } from '../loading/staging.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { tracksSeen } from '../reading/read.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
@@ -106,9 +107,10 @@ async function runInSession(
     const cleaning = { stream, accountId, settings: privacy, signal };
     const { protection, cleaned } = await applyPrivacy(session, cleaning);
     if (cleaned !== undefined) events.onCleaned?.(stream.name, cleaned);
+    const shape = streamShape(stream);
+    const isCorrecting = await hasUncertain(db, shape, accountId);
     load = await createLoad({
-      ...{ session, protection, accountId, runId },
-      shape: streamShape(stream),
+      ...{ session, protection, accountId, runId, shape },
       guard: {
         maxRatio: settings.maxDeleteRatio,
         // The reader of people has a rule of its own.
@@ -118,7 +120,7 @@ async function runInSession(
       tracksSeen: !isOfSingleRecords(request) && tracksSeen(stream, request.kind, state),
       openIssues: await readOpenIssues(db, scope),
     });
-    const run = { ...context, accountId, runId, request, stream, meter, session, state, load };
+    const run = { ...context, accountId, runId, request, stream, meter, session, state, load, isCorrecting };
     const end = await runSteps(run);
     await removeOld(run);
     return end;

@@ -78,6 +78,8 @@ export interface Run extends RunContext, RunKey {
   /** As stored before the run. */
   readonly state: StreamState;
   readonly load: Load;
+  /** Some rows are corrected by a complete read although no run has missed a change of theirs. */
+  readonly isCorrecting: boolean;
 }
 
 /** The work that a run has done. */
