@@ -125,7 +125,11 @@ test('forget shows who is meant and needs --yes off a terminal; --list shows who
   expect((await fixture.run(['forget', '--list', '--json'], privacy())).stdout).toBe(known);
   const never = await fixture.run(['forget', '--cancel', id], privacy());
   expect([never.code, never.stderr]).toEqual([2, expect.stringContaining(`${id} is not forgotten`)]);
-  expect((await fixture.run(['reconcile'], privacy())).code).toBe(0);
+  const states = () => fixture.query(`select count(*)::int from safety.followup_states`);
+  const before = await states();
+  const reconciled = await fixture.run(['reconcile'], privacy());
+  expect([reconciled.code, reconciled.stdout]).toEqual([0, expect.not.stringContaining('repaired')]);
+  expect(await states()).toEqual(before);
   expect(await fixture.query(`select name from safety.users where id = '${id}'`)).toEqual([{ name }]);
   expect((await fixture.run(['forget'], privacy())).code).toBe(2);
 });

@@ -167,9 +167,10 @@ export async function applyPrivacy(
     counts = await cleanStored(request, policy);
   }
   const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
+  const hasReturned = before.forgotten.some((one) => !policy.forgotten.includes(one));
   // What is stored was never a value of the source: the next read corrects a row without a hash in place.
   const time = await session.begin();
-  if (lost.length > 0 || hasOtherKey)
+  if (lost.length > 0 || hasOtherKey || hasReturned)
     await db.execute(
       sql`update ${stream.parent} set _hash = null, _synced_at = ${syncedAtOf(time)} where account_id = ${accountId}`,
     );
