@@ -14,3 +14,12 @@ it('each secret is replaced in every spelling and at every place, as a whole, an
   secrets.push('a later one');
   expect(redact('a later one')).toBe('[secret]');
 });
+
+it('a secret in the spelling of JSON with escaped slashes or of HTML is replaced, and so is a beginning that was cut off', () => {
+  const redact = createRedactor(['ab/c<d&e', 'abc123'], { shortestBeginning: 4 });
+  expect(redact('ab\\/c<d&e')).toBe('[secret]');
+  expect(redact('ab/c&lt;d&amp;e, again')).toBe('[secret], again');
+  expect(redact('you sent ab/c')).toBe('you sent [secret]');
+  expect(redact('abc12x')).toBe('[secret]x');
+  expect(redact('ab/, abc')).toBe('ab/, abc');
+});

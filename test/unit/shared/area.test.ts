@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { parseArea } from '../../../src/shared/area.ts';
+
+test('an area is a kind and a name; another kind, or none of the two, is no area', () => {
+  expect(parseArea(' field_office = Houston = yard ')).toEqual({
+    kind: 'field_office',
+    name: 'Houston = yard',
+  });
+  for (const text of [
+    'office=Houston',
+    'field_office=',
+    '=Houston',
+    'Houston',
+    'an field_office=Houston',
+    '',
+  ])
+    expect(parseArea(text), text).toBeNull();
+});
