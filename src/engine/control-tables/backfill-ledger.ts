@@ -33,8 +33,9 @@ export async function writeLedger(
   const { accountId, stream } = scope;
   /** By bounds: each page of a slice writes the slice, the last one counts, but a failed one stays. */
   const slices = new Map<string, TimeSlice & Partial<LedgerSlice>>();
+  const boundsOf = ({ fromMs, toMs }: TimeSlice): string => `${fromMs} ${toMs}`;
   const put = (slice: TimeSlice & Partial<LedgerSlice>): void => {
-    const bounds = `${slice.fromMs} ${slice.toMs}`;
+    const bounds = boundsOf(slice);
     if (slices.get(bounds)?.status !== 'failed') slices.set(bounds, slice);
   };
   for (const change of changes) {
@@ -54,6 +55,7 @@ export async function writeLedger(
         );
         break;
       case 'repaired':
+        for (const slice of change.slices) slices.delete(boundsOf(slice));
         await db.execute(sql`
           delete from ${backfillSlices} s using ${rowsOf(change.slices)}
           where ${isOf(scope)} and s.status = 'failed' and created_from = ${timeOf('fromMs')} and created_to = ${timeOf('toMs')}`);

@@ -2,10 +2,13 @@
  * Reads every follow-up, or those of a range of creation time, and has the ledger record how far it came: the first sync, and
  * `backfill`. Slices only let several requests be in flight; each is one walk, and is resumed where it was cut off.
  */
+import { isRequestSpecific } from '../api/response-errors.ts';
 import { ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
+import type { Received } from '../../shared/received.ts';
 import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, isSameRange, ofLedger, toFilters, toLedger, WHOLE_TIME } from './creation-time.ts';
 import type { FollowupList, Newest } from './followup-list.ts';
+import { isBeyondLast } from './list.ts';
 import type { ReadRequest } from './read-request.ts';
 import { timeOf } from './record-fields.ts';
 import { records, type RecordsStep, type Step, type Steps, writes } from './step.ts';
@@ -17,19 +20,24 @@ const SLICE_PAGES = 20;
 /** Slices for each request in flight, because their numbers of records differ. */
 const SLICES_PER_REQUEST = 4;
 
-/** The last page of a list that is sorted newest first shows where creation time begins. */
+/** The last page of a list that is sorted newest first shows where creation time begins. Without it there is one slice. */
 async function cut(
   list: FollowupList,
   range: TimeSlice,
-  { page: { records: newest, paging } }: Newest,
+  { page: { records: newest, paging }, limit }: Newest,
   concurrency: number,
 ): Promise<TimeSlice[]> {
   const pages = (paging?.total ?? 0) / Math.max(1, newest.length);
   const count = Math.min(Math.floor(pages / SLICE_PAGES), SLICES_PER_REQUEST * concurrency);
   const page = paging?.lastPage;
   if (count <= 1 || page === undefined || !isNewestFirst(newest, WHOLE_TIME)) return [range];
-  const last = await list.ask({ ...toFilters(range), limit: list.pageSize, page });
-  const [fromMs, toMs] = [last.records.at(-1), newest[0]].map((one) => one && timeOf(one, 'created_on'));
+  let last: Received | undefined;
+  try {
+    last = (await list.ask({ ...toFilters(range), limit, page })).records.at(-1);
+  } catch (error) {
+    if (!isRequestSpecific(error) && !isBeyondLast(error)) throw error;
+  }
+  const [fromMs, toMs] = [last, newest[0]].map((one) => one && timeOf(one, 'created_on'));
   return fromMs === undefined || toMs === undefined || fromMs >= toMs
     ? [range]
     : cutEvenly(range, { fromMs, toMs }, count);
@@ -65,7 +73,8 @@ export async function* readBackfill(walks: Walks, read: ReadRequest): Steps<Back
     yield { kind: 'commit' };
   }
   let responses = 0;
-  const total = newest === undefined ? await list.askTotal(toFilters(range)) : newest.page.paging?.total;
+  const total =
+    newest === undefined ? await list.askTotalIfReadable(toFilters(range)) : newest.page.paging?.total;
   const toProgress = () => ({
     records: slices.reduce((sum, slice) => sum + slice.records, 0),
     total: total ?? null,

@@ -28,6 +28,9 @@ export function createFollowupList(stream: StreamDefinition, service: Service) {
   const ask = (params: Params, isSuspect = false): Promise<ListPage> =>
     fetchPage(service, { ...list, params, retries: isSuspect ? 1 : undefined });
 
+  const askTotal = async (params: Params): Promise<number | undefined> =>
+    (await ask({ ...params, limit: 1 })).paging?.total;
+
   return {
     service,
     method,
@@ -67,8 +70,13 @@ export function createFollowupList(stream: StreamDefinition, service: Service) {
     },
 
     /** How many there are; undefined: the service does not say. */
-    async askTotal(params: Params): Promise<number | undefined> {
-      return (await ask({ ...params, limit: 1 })).paging?.total;
-    },
+    askTotal,
+
+    /** Undefined also where the service fails for the newest record, which the response would contain. */
+    askTotalIfReadable: async (params: Params): Promise<number | undefined> =>
+      await askTotal(params).catch((error: unknown) => {
+        if (!isRequestSpecific(error)) throw error;
+        return undefined;
+      }),
   };
 }

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { RequestLogEntry } from '../../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
 import {
+  failedBy,
   followups,
   isEqual,
   type MemoryWorkerOptions,
@@ -65,4 +66,33 @@ test('a full backfill leaves the watermark of its beginning, so that the next sy
   expect(watermark()).toBeLessThanOrEqual(known);
   await sync();
   await isEqual();
+});
+
+test.each(['newest', 'oldest'])(
+  'if the service cannot return the %s follow-up, a first sync stores all others in slices, and names that one',
+  async (which) => {
+    await start({
+      sandbox: {
+        size: { followups: 450, employees: 2, equipment: 2, resources: 2, users: 12 },
+        readings: { largestPage: PAGE },
+      },
+    });
+    const id = byCreation().at(which === 'newest' ? -1 : 0)?.id ?? '';
+    worker.sandbox.readings.unrenderable = [id];
+    expect(await worker.run('followups')).toMatchObject(failedBy('range_unreadable'));
+    expect(stored().size).toBe(followups().size - 1);
+    worker.sandbox.readings.unrenderable = [];
+    await sync();
+    await isEqual();
+  },
+);
+
+test('if the service can no longer return the newest follow-up, which has not changed, changes of the others are stored', async () => {
+  await start();
+  await sync();
+  worker.time.now += 60 * MINUTE_MS;
+  worker.sandbox.readings.unrenderable = [byCreation().at(-1)?.id ?? ''];
+  touch(byCreation()[7]?.id ?? '');
+  expect((await sync()).counts).toMatchObject({ updated: 1 });
+  expect(watermark()).toBe(worker.serviceNow());
 });
