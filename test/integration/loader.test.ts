@@ -127,6 +127,10 @@ test('if two versions are in one transaction, the newer one is stored in any ord
     expect(await stored()).toMatchObject({ [id]: 'new' });
     expect(await historyOf()).toMatchObject(isNewerFirst ? [] : [{ id }]);
   }
+  // In one batch.
+  await add([followup('c', 5, [message('new')]), followup('c', 4, [message('old')])], {});
+  await commit();
+  expect(await stored()).toMatchObject({ c: 'new' });
 });
 
 test('a problem of a version that a newer one in the transaction replaces is no issue', async () => {
