@@ -154,7 +154,7 @@ test('if two versions are in two commits, the newer one stays and the older one 
 
 test('a version that is compared during the commit of the preceding version is an update, with a state in the history', async () => {
   await add([followup('a', 1, [message('x')])], {});
-  await load.begin();
+  await session.begin();
   const gate = await beginHeldCommit();
   await add([{ ...followup('a', 2, [message('y')]), open: false }, ...fillBatch('one')], {});
   // Sent after the comparison, on the same connection: answered after it.

@@ -129,8 +129,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'the millisecond of the oldest record of a response is not requested again',
       file: 'src/engine/reading/walk.ts',
-      search: 'before = oldestMs + 1;',
-      replace: 'before = oldestMs;',
+      search: 'upperMs = oldestMs + 1;',
+      replace: 'upperMs = oldestMs;',
       tests: ['test/unit/reading/walk-games.test.ts'],
     },
   ],

@@ -132,13 +132,13 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
           const most = isRequestSpecific(error) ? own : mostRetries;
           if (attemptNumber > most) return false;
           const fullMs = backoff(attemptNumber, { firstMs: retryMinDelayMs, mostMs: retryMaxDelayMs });
-          // After a refusal the budget waits as long as the service asks.
+          // After a refusal the next attempt waits in `budget.take`, as long as the service asks.
           const askedMs = error.code === 'rate_limit_exceeded' ? 0 : (error.retryAfterMs ?? 0);
           const delayMs = Math.min(retryMaxDelayMs, Math.max((fullMs / 2) * (1 + Math.random()), askedMs));
           const sinceMs = waits.get(method)?.sinceMs ?? clock.now();
-          const attempts = { attempt: attemptNumber, attempts: most + 1 };
+          const counted = { attempt: attemptNumber, attempts: most + 1 };
           const times = { sinceMs, nextMs: clock.now() + delayMs };
-          waits.set(method, { method, code: error.code, reason: reasonOf(error), ...attempts, ...times });
+          waits.set(method, { method, code: error.code, reason: reasonOf(error), ...counted, ...times });
           options.onRetry?.({ method, attempt: attemptNumber, error });
           await sleep(delayMs, signal);
           return true;

@@ -70,6 +70,7 @@ export function decide(state: BudgetState | null, nowMs: number, rate: Rate | nu
   if (blockedUntilMs !== null && probeUntilMs !== null && nowMs < probeUntilMs)
     return { kind: 'wait', ms: Math.min(probeUntilMs - nowMs, SECOND_MS), blockedUntilMs: null, after: null };
   const isProbe = blockedUntilMs !== null;
+  // The claim of the probe lasts as long as the block did.
   const probe = isProbe ? { probeUntilMs: nowMs + blockedUntilMs - (blockedAtMs ?? nowMs) } : {};
   if (rate === null) return { kind: 'start', isProbe, after: isProbe ? { ...known, ...probe } : null };
   const { burst, intervalMs } = rate;

@@ -31,7 +31,9 @@ export interface Prepared {
   readonly resolvedKeys: readonly string[];
   /** If they are tracked: the keys of all received records, also of those that cannot be rows. */
   readonly seen: readonly string[];
+  /** New records, for their tables. */
   readonly added: CopyText;
+  /** All others, for the staging tables: also new ones where COPY into the tables is refused, or that came twice. */
   readonly changed: CopyText;
   /** In the format of COPY. */
   readonly issues: string;

@@ -1,5 +1,6 @@
 /**
- * Takes received records and stores those that differ from the warehouse: compare, normalize, COPY; merge on commit.
+ * Takes received records and stores those that differ from the warehouse. New ones are copied into their tables at once;
+ * changed ones into staging tables, which the merge empties at the commit.
  *
  * A batch is open while it takes records. A full batch is prepared and then stored, in the order of the batches. Some
  * batches are prepared while another one is stored or committed. The transaction is begun by the first batch, and ended by the
@@ -31,7 +32,7 @@ const MOST_AHEAD = 2;
 interface CommitOptions {
   /** The coverage of a complete read; with null no rows are deleted. */
   readonly covered: Coverage | null;
-  /** False: the commit as a whole may be lost when PostgreSQL itself crashes. */
+  /** Of the run. Only it is durable: one before it may be lost as a whole when PostgreSQL itself crashes. */
   readonly isLast: boolean;
   /** Runs in the same transaction, with the run's counts up to and including this commit, and the transaction's time. */
   readonly beforeCommit: (counts: Readonly<RecordCounts>, merged: Merged, time: WriteTime) => Promise<void>;
@@ -175,7 +176,6 @@ export async function createLoad(options: LoadOptions) {
         if (open.length >= BATCH_RECORDS || openBytes >= BATCH_BYTES) await closeBatch();
       }
     },
-    begin,
     /** Keys of the live rows in the coverage that were not added. */
     async findVanished(covered: Coverage): Promise<Set<string>> {
       await drain();

@@ -28,8 +28,9 @@ import type { Coverage } from '../streams/stream.ts';
 import type { RunKey } from '../control-tables/control-tables.ts';
 
 /**
- * The newest copy of a record wins, by the source's own time if it has one, then by the order of reading: staged copies that are older than another one,
- * or than the one that this run has stored, are dropped. Returns their `ord`.
+ * Of the copies that a run receives the newest one wins, by the source's own time if it has one, then by the order of reading:
+ * those that are older than another staged one, or than the one that this run has stored, are dropped. Against rows of earlier
+ * runs nothing is compared, because the source may have been restored. Returns the `ord` of the dropped ones.
  */
 export function dropOlderCopies(
   parent: TableShape,

@@ -27,7 +27,7 @@ export const ofLedger = ({ fromMs, toMs }: TimeSlice): TimeSlice => ({
   toMs: toMs >= LEDGER_TIME.toMs ? Infinity : toMs,
 });
 
-/** The bounds are exclusive. */
+/** The service's bounds are exclusive. */
 export const toFilters = ({ fromMs, toMs }: TimeSlice): Params => ({
   ...(fromMs > -Infinity && { created_after: fromMs - 1 }),
   ...(toMs < Infinity && { created_before: toMs }),

@@ -90,8 +90,8 @@ async function* readPlanned(run: FollowupRun): Steps<ReadOutcome> {
   run.failed = [...failed, ...run.failed];
   const latest = Math.max(state.watermark ?? -Infinity, watermark ?? -Infinity);
   // Only a backfill of everything has read all changes that the service had made when it began.
-  const isMoved = isWholeTime(range) && Number.isFinite(latest);
-  return toOutcome(run, { isPlanDone: true, ...(isMoved && { watermark: latest }) });
+  const isAdvanced = isWholeTime(range) && Number.isFinite(latest);
+  return toOutcome(run, { isPlanDone: true, ...(isAdvanced && { watermark: latest }) });
 }
 
 /** Reads everything, after the changes: what else differs was missed by earlier runs, or was deleted. */
@@ -122,23 +122,23 @@ export function differenceOf(rows: number, totals: readonly number[]): number {
 }
 
 /** Drift is found by counting: what no change shows, for example a deletion, a form that is hidden, a replica that was late. */
-async function* readDrift(run: FollowupRun, changed: number): Steps<ReadOutcome> {
+async function* readDrift(run: FollowupRun, readUpTo: number): Steps<ReadOutcome> {
   const { read, list, notes } = run;
-  const { agoMs, tookMs, difference } = read.state.completeRead;
+  const { agoMs, tookMs, difference: knownDifference } = read.state.completeRead;
   yield { kind: 'commit' };
   const total = await list.askTotalIfReadable({});
-  if (total === undefined) return toOutcome(run, { watermark: changed });
+  if (total === undefined) return toOutcome(run, { watermark: readUpTo });
   if (total === (await read.warehouse.countListed()))
-    return toOutcome(run, { watermark: changed, ...(difference !== 0 && { difference: 0 }) });
-  const watermark = yield* readChanges(run, changed);
+    return toOutcome(run, { watermark: readUpTo, ...(knownDifference !== 0 && { difference: 0 }) });
+  const watermark = yield* readChanges(run, readUpTo);
   if (run.failed.length > 0) return toOutcome(run, { watermark });
   yield { kind: 'commit' };
   const after = (await list.askTotalIfReadable({})) ?? total;
-  const found = differenceOf(await read.warehouse.countListed(), [total, after]);
-  if (found === 0) return toOutcome(run, { watermark });
-  const what = `the service counts ${formatNumber(Math.abs(found), 'follow-up')} ${found > 0 ? 'more' : 'fewer'} than are stored`;
+  const difference = differenceOf(await read.warehouse.countListed(), [total, after]);
+  if (difference === 0) return toOutcome(run, { watermark });
+  const what = `the service counts ${formatNumber(Math.abs(difference), 'follow-up')} ${difference > 0 ? 'more' : 'fewer'} than are stored`;
   const waitMs = Math.max(COMPLETE_READ_MS, COMPLETE_READ_FACTOR * tookMs) - (agoMs ?? Infinity);
-  if (found === difference) notes.push(`${what}, as after the last complete read`);
+  if (difference === knownDifference) notes.push(`${what}, as after the last complete read`);
   else if (read.isScheduled && waitMs > 0 && (agoMs ?? 0) >= 0)
     notes.push(`${what}: everything is read again in ${formatDuration(waitMs)}`);
   else {
@@ -159,10 +159,10 @@ export async function* readFollowups(read: ReadRequest): Steps<ReadOutcome> {
   }
   if (kind === 'backfill' || (kind === 'sync' && watermark === null)) return yield* readPlanned(run);
   const known = await readOpen(run);
-  const changed = watermark === null ? null : yield* readChanges(run, watermark);
-  if (kind === 'reconcile' || changed === null) return yield* readEverything(run, changed);
+  const readUpTo = watermark === null ? null : yield* readChanges(run, watermark);
+  if (kind === 'reconcile' || readUpTo === null) return yield* readEverything(run, readUpTo);
   yield* retryFailed(run, known);
   // While a slice is open the rows are known to differ.
-  if (run.failed.length > 0) return toOutcome(run, { watermark: changed });
-  return yield* readDrift(run, changed);
+  if (run.failed.length > 0) return toOutcome(run, { watermark: readUpTo });
+  return yield* readDrift(run, readUpTo);
 }

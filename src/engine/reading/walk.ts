@@ -78,7 +78,7 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
   let first: FirstResponse | undefined;
   let newestMs = -Infinity;
   let failures = 0;
-  let doneToMs = readToMs;
+  let reachedMs = readToMs;
 
   const paramsOf = (part: TimeSlice): Params => ({ ...filters, ...toFilters(part) });
   const nameOf = (record: Received): string => recordName(record, list.keyField);
@@ -90,15 +90,15 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
       seen.set(nameOf(record), createdOf(record) ?? toMs);
       newestMs = Math.max(newestMs, timeOf(record, 'updated_on') ?? -Infinity);
     }
-    doneToMs = toMs;
+    reachedMs = toMs;
     const count = recordsBefore + [...seen.values()].filter((ms) => ms >= toMs).length;
-    const isUnknown = (record: Received): boolean => {
+    const isNotRejectedYet = (record: Received): boolean => {
       if (recordKey(record, list.keyField) !== null) return true;
       const { size } = run.keyless;
       return run.keyless.add(record.text).size > size;
     };
     return {
-      ...records(news.filter(isUnknown)),
+      ...records(news.filter(isNotRejectedYet)),
       ...note?.({ readToMs: toMs, records: count, total: first?.total }),
     };
   }
@@ -114,7 +114,7 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
     try {
       for await (const page of list.readSettled(paramsOf(part))) {
         first ??= readFirstResponse(page, list.service.clock.now());
-        yield take(page.records, doneToMs);
+        yield take(page.records, reachedMs);
       }
       yield take([], part.fromMs);
     } catch (error) {
@@ -137,8 +137,8 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
   let limit = list.pageSize;
   /** The oldest record of the last response. */
   let border: string | undefined;
-  for (let before = readToMs; before > range.fromMs;) {
-    const part = { fromMs: range.fromMs, toMs: before };
+  for (let upperMs = readToMs; upperMs > range.fromMs;) {
+    const part = { fromMs: range.fromMs, toMs: upperMs };
     let response = newest ?? (await list.askNewest(paramsOf(part), limit));
     newest = undefined;
     const isBorderMissing =
@@ -147,14 +147,14 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
       !response.page.records.some((record) => nameOf(record) === border);
     // It was deleted, or the service compares creation times by seconds and leaves out the second of the bound.
     if (isBorderMissing)
-      response = await list.askNewest(paramsOf({ ...part, toMs: afterSecondOf(before - 1) }), limit);
+      response = await list.askNewest(paramsOf({ ...part, toMs: afterSecondOf(upperMs - 1) }), limit);
     border = undefined;
     if (response instanceof SafetySyncError) {
       const beyond = await list.askBeyond(paramsOf(part), response);
       const createdMs = (beyond && createdOf(beyond)) ?? -Infinity;
-      const fromMs = Math.max(range.fromMs, Math.min(Math.floor(createdMs) + 1, before - 1));
-      yield fail({ fromMs, toMs: before }, response);
-      before = fromMs;
+      const fromMs = Math.max(range.fromMs, Math.min(Math.floor(createdMs) + 1, upperMs - 1));
+      yield fail({ fromMs, toMs: upperMs }, response);
+      upperMs = fromMs;
       continue;
     }
     const { page } = response;
@@ -166,18 +166,18 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
       break;
     }
     limit = list.widened(response.limit);
-    if (last === undefined || !isNewestFirst(page.records, { ...part, toMs: afterSecondOf(before - 1) }))
+    if (last === undefined || !isNewestFirst(page.records, { ...part, toMs: afterSecondOf(upperMs - 1) }))
       return yield* readAllByPages();
     const oldestMs = Math.floor(createdOf(last) ?? 0);
     yield take(page.records, afterSecondOf(oldestMs));
-    if (oldestMs + 1 < before) {
-      before = oldestMs + 1;
+    if (oldestMs + 1 < upperMs) {
+      upperMs = oldestMs + 1;
       border = nameOf(last);
     } else {
       const second = { fromMs: secondOf(oldestMs), toMs: afterSecondOf(oldestMs) };
       yield* readByPages(second);
-      // Inclusive bounds show the second of the bound again.
-      before = Math.min(second.fromMs, before - 1);
+      // With inclusive bounds the second may be the one of the bound: the next request is below it in any case.
+      upperMs = Math.min(second.fromMs, upperMs - 1);
     }
   }
   if (failures === 0 && recordsBefore === 0 && first !== undefined && seen.size < (first.total ?? 0)) {

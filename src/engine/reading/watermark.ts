@@ -19,8 +19,8 @@ export function readFirstResponse(
   const timeMs = serviceTimeMs ?? ourMs;
   const updated = records.flatMap((record) => timeOf(record, 'updated_on') ?? []);
   const latest = Math.max(...updated.filter((ms) => ms <= timeMs));
-  const seenMs = Number.isFinite(latest) ? latest : updated.length > 0 ? serviceTimeMs : undefined;
-  return { seenMs, timeMs, total: paging?.total };
+  const onlyErrors = updated.length > 0 ? serviceTimeMs : undefined;
+  return { seenMs: Number.isFinite(latest) ? latest : onlyErrors, timeMs, total: paging?.total };
 }
 
 /** Never after the time of the first response. */

@@ -55,7 +55,7 @@ export interface TimeSlice {
   readonly toMs: number;
 }
 
-/** The range of a backfill, and the watermark after all of it is stored; null: that is stored, so nothing is left to resume. */
+/** The range of a backfill, and the watermark after all of it is stored; null: there is nothing to resume, because it is stored or begins anew. */
 export interface BackfillPlan extends TimeSlice {
   readonly watermark: number | null;
 }
