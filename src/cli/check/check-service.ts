@@ -163,6 +163,7 @@ export async function checkService(options: CheckServiceOptions): Promise<void> 
 
   /** Lists of names, once a day, because some of them are large. */
   async function askForNames(method: OptionalListName): Promise<void> {
+    if (isOver) return;
     const { code, askedAgoMs = Infinity } = states.get(method) ?? {};
     const { listKey, pageSize } = listOf(method);
     const stream = STREAMS.find((one) => one.method === method && one.readMode.kind === 'newest_first')?.name;

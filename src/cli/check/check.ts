@@ -55,8 +55,12 @@ async function checkStored(app: App, sayOf: SayOf): Promise<(account: string) =>
       sayError(sayOf(id), 'privacy', error);
     });
   const { problems, accounts } = await readProblems(app);
-  for (const { text, problem } of describeProblems(problems.filter(({ level }) => level !== 'busy')))
-    sayOf(problem.accountId)('skipped', problem.kind === 'differs' ? 'stored data' : 'streams', text);
+  for (const { text, problem } of describeProblems(problems.filter(({ level }) => level !== 'busy'))) {
+    // The service is asked only after these lines.
+    const isOfService = problem.kind === 'credentials_refused' || problem.kind === 'service_away';
+    const what = problem.kind === 'differs' ? 'stored data' : 'streams';
+    sayOf(problem.accountId)('skipped', what, isOfService ? `at the last run: ${text}` : text);
+  }
   const counts = [...(await countRows(db, accountIds))];
   return (account) => (stream) => {
     const isIts = (one: { readonly stream: StreamName }) => one.stream === stream;

@@ -148,6 +148,8 @@ const move: Verb = {
       const advice = `Read it as another account (SAFETY_ACCOUNT), or remove what is stored: safety-sync accounts remove ${name}`;
       throw new SafetySyncError('source_changed', message, { advice });
     }
+    if (current.service_id === null)
+      terminal.note(`${to} has not said which service it is: make sure that it is the same one.`);
     terminal.note(
       `To be moved: account ${name} from ${from} to ${to}. The next sync reads everything and marks as deleted what is not there, without the delete guard.`,
     );

@@ -24,10 +24,15 @@ export const isOtherAccount = (one: Source, other: Source): boolean =>
 
 export function sourceChanged(accountId: string, stored: Source, current: Source): SafetySyncError {
   const isOther = isOtherAccount(stored, current);
+  const mistake =
+    stored.address === current.address
+      ? 'If it is the wrong token: correct SAFETY_TOKEN'
+      : `If the address is wrong: correct SAFETY_BASE_URL to ${stored.address}`;
   const ways = [
-    `If it was practice: safety-sync accounts remove ${accountId}`,
+    `Nothing was read or changed. ${mistake}`,
     ...(isOther ? [] : [`A new address of the same service: safety-sync accounts move ${accountId}`]),
     'Another service beside it: give it a SAFETY_ACCOUNT of its own.',
+    `Only if what is stored was practice (it is deleted, with its history): safety-sync accounts remove ${accountId}`,
   ];
   return new SafetySyncError(
     'source_changed',
@@ -69,7 +74,7 @@ export function createSourceGuard({
       const { id, name } = isWireRecord(account) ? account : {};
       identity = { service_id: textOf(id), service_name: textOf(name) };
     } catch (error) {
-      if (!(error instanceof SafetySyncError)) throw error;
+      if (!(error instanceof SafetySyncError) || signal.aborted) throw error;
       ({ code } = error);
     }
     await writeOptionalMethods(db, { accountId, now: 'now' }, [{ method: IDENTITY_METHOD, code }]);
