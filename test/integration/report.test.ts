@@ -191,6 +191,7 @@ test('the page says how old the oldest part is, and whose newest attempt failed'
     parts: report.parts.map((one) => (one.stream === stream ? { ...one, ...change } : one)),
   });
 
+  expect(textWith({})).toMatch(/All data was read within the last \w/);
   const old = textWith(withPart('followups', { read_ms: report.asOfMs - 30 * HOUR_MS }));
   expect(old).toContain('The oldest part, follow-ups, was read 1 d 6 h before this report.');
   expect(textWith(withPart('equipments', { has_failed: true }))).toContain(

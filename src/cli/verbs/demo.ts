@@ -165,6 +165,7 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
     terminal.print(indent(renderRemarks(both, colors).join('\n')));
 
     section('4  What the warehouse can answer');
+    step('writing the report and the workbook …');
     const { report, files } = await makeReport(app);
     const answers = renderRows(
       keyFiguresOf(report),

@@ -41,13 +41,15 @@ async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): P
     throw usageError(`the sandbox cannot listen there: ${cause.message}`, 'Choose another --port or --host.');
   });
   if (live > 0) sandbox.live.start();
-  terminal.print(`SAFETY_BASE_URL=${sandbox.url}
-SAFETY_TOKEN=${sandbox.token}
-SAFETY_EQUIPMENT_TYPES=${sandbox.equipmentTypes.join(',')}`);
+  const required = [`SAFETY_BASE_URL=${sandbox.url}`, `SAFETY_TOKEN=${sandbox.token}`];
+  // People paste them into a shell; programs read names and values.
+  if (terminal.width !== undefined) terminal.print(required.map((line) => `export ${line}`).join('\n'));
+  else terminal.print([...required, `SAFETY_EQUIPMENT_TYPES=${sandbox.equipmentTypes.join(',')}`].join('\n'));
   terminal.note(
-    terminal.noteColors.dim(
-      'To use it, export these variables in another shell. It serves until Ctrl-C; each start makes its data anew.',
-    ),
+    terminal.noteColors
+      .dim(`To use it, set these variables in another terminal, and, if you have a PostgreSQL,
+  export DATABASE_URL=postgres://…
+Without DATABASE_URL an embedded PostgreSQL is used. The sandbox serves until Ctrl-C; each start makes its data anew.`),
   );
   await untilAborted(signal);
   sandbox.live.stop();

@@ -14,7 +14,7 @@ const DUE_INSPECTIONS = `from safety.due_inspections d where d.account_id = $1 a
 
 const FIGURES = z.record(
   z.enum([
-    ...(['followups', 'open', 'overdue', 'due_in_a_week', 'raised', 'closed'] as const),
+    ...(['followups', 'open', 'overdue', 'due_in_a_week', 'raised', 'reopened', 'closed'] as const),
     ...(['closed_with_due_day', 'closed_in_time', 'fell_due', 'done_in_time'] as const),
     ...(['with_leavers', 'leavers', 'needing_training', 'compliant', 'leavers_in_training'] as const),
     ...(['in_service', 'expired_equipment', 'expired_inspections', 'inspections_due_in_a_week'] as const),
@@ -29,6 +29,10 @@ const FIGURES_SQL = [
   `select count(*) as open, count(*) filter (where o.is_overdue) as overdue,
   count(*) filter (where o.days_until_due between 0 and 6) as due_in_a_week${OPEN}`,
   `select count(*) as raised ${FOLLOWUPS} and o.created_at > now() - interval '9 days' and o.created_on ${LAST_7}`,
+  `select count(distinct s.id) as reopened from safety.followup_states s
+join safety.followup_overview o on o.account_id = s.account_id and o.id = s.id and o.is_open
+where s.account_id = $1 and s.is_open is false and s.valid_to > now() - interval '9 days'
+  and (s.valid_to at time zone safety.reporting_timezone($1))::date ${LAST_7} and ${ofPeople(HOLDER)}`,
   `select count(*) filter (where o.resolved_on ${LAST_7}) as closed, count(o.closed_in_time) as closed_with_due_day,
   count(*) filter (where o.closed_in_time) as closed_in_time
 ${FOLLOWUPS} and o.resolved_at > now() - interval '32 days' and o.resolved_on ${LAST_30}`,

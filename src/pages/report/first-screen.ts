@@ -1,7 +1,7 @@
 /** What the report, its mail and its workbook begin with: the state of the data, key figures, what to do first. */
 import { streamNamed } from '../../engine/streams/index.ts';
 import { capital, formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
-import { DAY_MS, MINUTE_MS } from '../../shared/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/time.ts';
 import { shortenPseudonyms } from '../../shared/pseudonym.ts';
 import { dayAfter, formatDay, formatShare, formatWeekday, shorten } from '../words.ts';
 import type { Row } from './cells.ts';
@@ -69,7 +69,15 @@ export function keyFiguresOf(report: Report): KeyFigure[] {
         title: 'Done in time',
         change: '',
         value: formatShare(f.done_in_time, f.fell_due),
-        beside: `of ${formatCount(f.fell_due)} that fell due in 30 days; of ${formatCount(f.closed_with_due_day)} that were closed, ${formatShare(f.closed_in_time, f.closed_with_due_day)}`,
+        beside: join(
+          ' ',
+          f.fell_due === 0
+            ? 'No follow-up fell due in the last 30 days.'
+            : `${formatCount(f.done_in_time)} of the ${formatNumber(f.fell_due, 'follow-up')} that fell due in the last 30 days ${f.done_in_time === 1 ? 'was' : 'were'} done by their day.`,
+          f.closed_with_due_day === 0
+            ? ''
+            : `Of the ${formatCount(f.closed_with_due_day)} that were closed in these days, ${formatCount(f.closed_in_time)} (${formatShare(f.closed_in_time, f.closed_with_due_day)}) ${f.closed_in_time === 1 ? 'was' : 'were'} in time.`,
+        ),
       },
     ]),
     ...ifRead('training-employee-status', f.needing_training, [
@@ -144,7 +152,7 @@ export function firstListsOf(report: Report): FirstList[] {
       title: 'Stop or replace today',
       lines: linesOf('expired-inspections', expired, (row) => {
         const day = textOf(row, 'expires_on');
-        const what = `${textOf(row, 'schedule_label')} ${day === '' ? 'expired or never done' : `expired ${formatDay(day)}`}`;
+        const what = `${textOf(row, 'schedule_label')} ${day === '' ? 'expired or never done' : `expired ${day === report.today ? 'today' : formatDay(day)}`}`;
         const who = textOf(row, 'responsible_name') || 'nobody is responsible';
         return [
           join(' ', textOf(row, 'title'), textOf(row, 'serial_number')),
@@ -167,11 +175,15 @@ export function firstListsOf(report: Report): FirstList[] {
         const supervisor = textOf(row, 'supervisor_name').replace(/^(?=.)/, 'supervisor ');
         return [textOf(row, 'user_name'), due, join(', ', textOf(row, 'field_office'), supervisor)];
       }),
-      rest: counted(f.with_leavers, 'open follow-up', ` with ${counted(f.leavers, 'person')} who left`),
+      rest: join(
+        ' ',
+        busy.length === 0 ? '' : 'Most overdue, lacking and expired together first.',
+        counted(f.with_leavers, 'open follow-up', ` with ${counted(f.leavers, 'person')} who left.`),
+      ),
       none: 'Nobody has anything overdue, lacking or expired.',
     },
     {
-      title: 'Lapses next',
+      title: 'Due in the next seven days',
       lines: linesOf('due-next', tasks, (row) => {
         const who = textOf(row, 'responsible_name') || 'nobody';
         return [
@@ -180,10 +192,17 @@ export function firstListsOf(report: Report): FirstList[] {
           `${capital(textOf(row, 'task'))}, ${who}`,
         ];
       }),
-      rest: moreTasks > 0 ? `and ${formatNumber(moreTasks, 'more task')} in seven days` : '',
+      rest: moreTasks > 0 ? `and ${formatNumber(moreTasks, 'more task')}` : '',
       none: 'Nothing falls due, lapses or expires in the next seven days.',
     },
   ];
+}
+
+/** The period up to now that contains this age. */
+function lastOf(ageMs: number): string {
+  if (ageMs <= HOUR_MS)
+    return ageMs <= MINUTE_MS ? 'minute' : formatNumber(Math.ceil(ageMs / MINUTE_MS), 'minute');
+  return formatNumber(Math.ceil(ageMs / HOUR_MS), 'hour');
 }
 
 /** Where the data is old or incomplete. */
@@ -208,8 +227,11 @@ export function notesOf({
         `${formatNumber(part.unread, 'piece')} of equipment (type ${part.unread_types ?? ''}), last read on ${formatDay(part.unread_on)}`,
     );
   const tell = (isSo: boolean, text: string, isBad = true) => (isSo ? [{ text, isBad }] : []);
+  const isFresh = never === '' && unread.length === 0 && ageMs <= DAY_MS;
   return [
-    { text: `The oldest part, ${oldest}, was read ${age} before this report.`, isBad: ageMs > DAY_MS },
+    isFresh
+      ? { text: `All data was read within the last ${lastOf(ageMs)}.`, isBad: false }
+      : { text: `The oldest part, ${oldest}, was read ${age} before this report.`, isBad: ageMs > DAY_MS },
     ...tell(never !== '', `Not completely read yet: ${never}.`),
     ...tell(failed !== '', `The newest attempt to read ${failed} failed: what it shows is from before.`),
     ...tell(unread.length > 0, `Counted, but not read any more: ${unread.join('; ')}.`),

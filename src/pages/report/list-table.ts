@@ -47,6 +47,7 @@ const NOTE_LENGTH = 140;
 function shownCell(column: string, cell: Cell): HtmlValue {
   if (cell === null || cell === '') return '–';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
+  if (column === 'days_expired' && cell === 0) return 'expired today';
   if (typeof cell === 'number') return column.startsWith('percent') ? formatShare(cell, 100) : cell;
   if (isDay(column)) return formatDay(cell);
   const text = shortenPseudonyms(cell);
@@ -96,7 +97,7 @@ export function listTable(
       const cell = shownCell(name, row[name] ?? null);
       return at === 0 ? link(urlOf(row), cell) : cell;
     };
-    return [title.replace('_', ' '), cellOf, style as NonNullable<Column<Row>[2]>];
+    return [title.replaceAll('_', ' '), cellOf, style as NonNullable<Column<Row>[2]>];
   };
   return [
     table({

@@ -175,7 +175,8 @@ with place as (${PEOPLE_PLACES}), person as (
   where ${ofEquipment('e.id')}
   group by 1, 2, 3
 )
-select area, area_kind, max(area_group) as area_group, count(user_id) as people, count(*) filter (where is_compliant) as compliant,
+select area, area_kind, max(area_group) as area_group, count(user_id) as people, count(is_compliant) as needing_training,
+  count(*) filter (where is_compliant) as compliant,
   round(100.0 * count(*) filter (where is_compliant) / nullif(count(is_compliant), 0), 1) as percent_compliant,
   coalesce(sum(open_followups), 0) as open_followups, coalesce(sum(overdue_followups), 0) as overdue_followups, min(oldest_due_on) as oldest_due_on,
   round(100.0 * sum(in_time) / nullif(sum(fell_due), 0), 1) as percent_done_in_time, coalesce(sum(expired), 0) as expired_equipment,

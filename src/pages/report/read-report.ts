@@ -33,6 +33,8 @@ interface ShownList extends Rows {
 
 export interface Report {
   readonly accountId: string;
+  /** The service's own name of the account, or `accountId`. */
+  readonly accountName: string;
   /** null: the whole account. */
   readonly area: Area | null;
   /** The reporting time zone. */
@@ -61,6 +63,7 @@ export interface Snapshot {
 
 const FACTS = z.tuple([
   z.object({
+    account_name: z.string().nullable(),
     timezone: z.string(),
     today: z.string(),
     now_ms: z.coerce.number(),
@@ -69,7 +72,8 @@ const FACTS = z.tuple([
 ]);
 async function readFacts(db: Readable, accountId: string, configured: RecordUrls) {
   const [facts] = FACTS.parse([
-    ...(await db.execute(sql`select safety.reporting_timezone(${accountId}) as timezone, safety.reporting_today(${accountId})::text as today,
+    ...(await db.execute(sql`select (select name from safety.accounts where account_id = ${accountId}) as account_name,
+      safety.reporting_timezone(${accountId}) as timezone, safety.reporting_today(${accountId})::text as today,
       extract(epoch from clock_timestamp()) * 1000 as now_ms,
       (select json_build_object('followup', followup_url, 'resource', resource_url, 'equipment', equipment_url, 'employee', employee_url)
         from safety.reporting_settings where account_id = ${accountId}) as urls`)),
@@ -132,6 +136,7 @@ export async function readReport(
       const scope = await readScope(tx, accountId, area);
       const report: Report = {
         accountId,
+        accountName: facts.account_name ?? accountId,
         area,
         timezone: facts.timezone,
         today: facts.today,

@@ -34,15 +34,15 @@ const renderFirstList = ({ title, lines, rest, none }: FirstList, at: number): H
   </section>`;
 
 /** `title`: the organisation (REPORT_TITLE); null: the account's name is shown. */
-export function titleOfReport({ accountId, area, today }: Report, title: string | null): string {
-  return `Safety report: ${[title ?? accountId, ...(area === null ? [] : [describeArea(area)]), formatDay(today)].join(', ')}`;
+export function titleOfReport({ accountName, area, today }: Report, title: string | null): string {
+  return `Safety report: ${[title ?? accountName, ...(area === null ? [] : [describeArea(area)]), formatDay(today)].join(', ')}`;
 }
 
 export function renderReport(
   report: Report,
   { title, along = {} }: { readonly title: string | null; readonly along?: Along },
 ): string {
-  const { accountId, area, asOfMs, timezone } = report;
+  const { accountName, area, asOfMs, timezone } = report;
   const isRead = isAnythingRead(report);
   const sections = isRead ? sectionsOf(report, along) : [];
   const name = area === null ? (title ?? 'Safety report') : capital(describeArea(area));
@@ -58,7 +58,7 @@ export function renderReport(
     body: html`<header>
         <h1>${name}</h1>
         <p class="dim">
-          ${area === null && title !== null ? 'Safety report' : (title ?? `Account ${accountId}`)}, as of
+          ${area === null && title !== null ? 'Safety report' : (title ?? `Account ${accountName}`)}, as of
           ${formatMoment(asOfMs, timezone)} (${timezone}).
           ${notesOf(report).map(({ text, isBad }) => html`<span class="${isBad && 'bad'}">${text}</span> `)}
         </p>

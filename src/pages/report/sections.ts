@@ -5,7 +5,7 @@ import { capital, formatCount, formatNumber } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import { html, type HtmlValue } from '../html.ts';
 import { table } from '../table.ts';
-import { formatMoment, formatShare } from '../words.ts';
+import { dayAfter, formatMoment, formatShare } from '../words.ts';
 import { notesOf } from './first-screen.ts';
 import { lineChart } from './line-chart.ts';
 import { type Along, listTable } from './list-table.ts';
@@ -20,22 +20,21 @@ interface Section {
 }
 
 const KINDS = [
-  ['field_office', 'By office'],
-  ['field_office_group', 'By group of offices'],
-  ['line_of_business', 'By line of business'],
-  ['line_of_business_group', 'By group of lines of business'],
-  ['client', 'By company'],
-  ['supervisor', 'By supervisor'],
-  ['left', 'Apart from these'],
+  ['field_office', 'By office', 'Office'],
+  ['field_office_group', 'By group of offices', 'Group'],
+  ['line_of_business', 'By line of business', 'Line_of_business'],
+  ['line_of_business_group', 'By group of lines of business', 'Group'],
+  ['client', 'By company', 'Company'],
+  ['supervisor', 'By supervisor', 'Supervisor'],
+  ['left', 'Apart from these', 'People'],
 ] as const;
 const SHOWN_AREAS = 10;
 
 function areas(report: Report, along: Along): Section {
   const kinds = groupBy(report.lists.areas.rows, (row) => String(row['area_kind']));
-  const tables = KINDS.map(([kind, caption]) => {
+  const tables = KINDS.map(([kind, caption, title]) => {
     const rows = kinds.find(([row]) => row['area_kind'] === kind) ?? [];
-    const columns =
-      'area people ~compliant percent_compliant=Trained ~open_followups=Open overdue_followups=Overdue ~oldest_due_on ~percent_done_in_time=In_time expired_equipment=Expired';
+    const columns = `area=${title} people ~needing_training ~compliant percent_compliant ~open_followups=Open overdue_followups=Overdue ~oldest_due_on ~percent_done_in_time=In_time expired_equipment=Expired`;
     return listTable(report, 'areas', along, {
       caption,
       rows,
@@ -51,17 +50,24 @@ function areas(report: Report, along: Along): Section {
     });
   });
   const lead =
-    'Those with the most overdue come first. Trained: the share of those who need training. In time: the share of what fell due in ninety days. Expired: pieces of equipment. Somebody with two offices counts in both; who has left counts apart.';
-  return { id: 'areas', title: 'How each area stands', lead, body: tables };
+    'Those with the most overdue come first. Fully trained: those who have all the training that they need, and their share of those who need training. In time: the share of what fell due in ninety days. Expired: pieces of equipment. Who has left counts apart.';
+  const note = html`<p class="note">
+    Whoever has two offices counts in both, equipment too, so columns may add up to more than the total.
+  </p>`;
+  return { id: 'areas', title: 'How each area stands', lead, body: [tables, note] };
 }
 
 function followups(report: Report, along: Along): Section {
   const { figures: f, trends } = report;
   const { followupsByDay: days } = trends;
+  const before = days.find(({ date }) => date === dayAfter(report.today, -7))?.open;
+  const by = f.open - (before ?? f.open);
+  const sinceAWeekAgo =
+    by === 0 ? '' : `: ${formatCount(Math.abs(by))} ${by > 0 ? 'more' : 'fewer'} are open than a week ago`;
   return {
     id: 'followups',
     title: 'Follow-ups',
-    lead: `${formatNumber(f.open, 'follow-up')} ${f.open === 1 ? 'is' : 'are'} open, ${formatCount(f.overdue)} of them overdue. In the last seven days ${formatCount(f.raised)} were raised and ${formatCount(f.closed)} closed.`,
+    lead: `${formatNumber(f.open, 'follow-up')} ${f.open === 1 ? 'is' : 'are'} open, ${formatCount(f.overdue)} of them overdue. In the last seven days ${formatCount(f.raised)} were raised, ${formatCount(f.reopened)} reopened and ${formatCount(f.closed)} closed${sinceAWeekAgo}.`,
     body: [
       listTable(report, 'overdue-followups', along, {
         columns: 'form_label responsible_name due_on days_overdue ~field_offices ~supervisor_name',

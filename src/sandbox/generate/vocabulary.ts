@@ -54,7 +54,7 @@ interface Form {
 
 // prettier-ignore
 export const forms: readonly Form[] = [
-  { id: 1201, name: 'Workplace inspection', notes: ['Handrail on the {place} stairs is loose.', 'Emergency exit at {place} is blocked by pallets.', 'Lighting in {place} is out – two fittings.'] },
+  { id: 1201, name: 'Workplace inspection', notes: ['Handrail on the stairs at {place} is loose.', 'Emergency exit at {place} is blocked by pallets.', 'Lighting in {place} is out – two fittings.'] },
   { id: 1202, name: 'Near miss', notes: ['Spanner fell from the platform at {place}. No tether was used.', 'Forklift reversed out of {place} without a banksman.', 'Hose burst at {place}, pressure about 8 bar.'] },
   { id: 1203, name: 'Toolbox talk', notes: ['Crew asked for a refresher on permit hand-over at {place}.', 'Three people at {place} had not read the new lifting plan.'] },
   { id: 1204, name: 'Hazard observation', notes: ['Unmarked container of solvent found in {place}.', 'Guard missing on the belt drive in {place}.', 'Cable run across the gangway at {place}, trip hazard.'] },
