@@ -87,7 +87,7 @@ describe.skipIf(NO_BROWSER !== null)(
       const url = await evil();
       const { stdout: dom, complaints } = await visit(url, ['--dump-dom']);
       expect(complaints).toBe('');
-      expect(dom).toMatch(/<title>Safety report: default, \d+ \w+ 20\d\d<\/title>/);
+      expect(dom).toMatch(/<title>Safety report: Northline Yards, \d+ \w+ 20\d\d<\/title>/);
       expect(dom.includes('&lt;script&gt;document.title')).toBe(true);
       expect(dom.match(/<script|<img/g)).toBeNull();
       expect(dom).toContain('<svg ');

@@ -80,6 +80,6 @@ test('with several accounts a report is of one that the address names', async ()
     { error: 'a report is of one account', choose: ['/report?account=default', '/report?account=north'] },
   ]);
   const html = await (await get('/report?account=default')).text();
-  expect(html).toContain(`Account ${String(worker.sandbox.store.account['name'])}`);
+  expect(html).toContain(`Account ${worker.sandbox.store.account['name']}`);
   expect(html).toContain('href="report.xlsx?account=default"');
 });

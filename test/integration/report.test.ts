@@ -75,6 +75,15 @@ test('the key figures equal counts of the tables, and people who have left are n
     `update safety.users set terminated_on = ${TODAY} - 1 where ${id}`,
     `update safety.users set terminated_on = null where ${id}`,
   );
+  await changing(
+    `with s as (
+       insert into safety.followup_states (account_id, id, is_open, valid_from, valid_to)
+       select account_id, id, false, _valid_from, now() from safety.followups
+       where is_open and _deleted_at is null and _valid_from < now() order by id limit 2 returning *)
+     update safety.followups f set _valid_from = s.valid_to from s where f.account_id = s.account_id and f.id = s.id`,
+    `with s as (delete from safety.followup_states where valid_to > now() - interval '1 day' and is_open is false returning *)
+     update safety.followups f set _valid_from = s.valid_from from s where f.account_id = s.account_id and f.id = s.id`,
+  );
   const [counted] = await worker.query<Record<string, number>>(`select
     (select count(*) from safety.followups where is_open and _deleted_at is null)::int as open,
     (select count(*) from safety.followups where is_open and due_on < ${TODAY} and _deleted_at is null)::int as overdue,
@@ -85,9 +94,12 @@ test('the key figures equal counts of the tables, and people who have left are n
     (select count(*) from safety.equipment where is_in_service and status = 'expired' and _deleted_at is null)::int as expired_equipment,
     (select count(*) from safety.equipment where is_in_service and _deleted_at is null)::int as in_service,
     (select count(*) from safety.followup_overview where closed_in_time is not null and resolved_on > ${TODAY} - 30)::int as closed_with_due_day,
+    (select count(distinct e.followup_id) from safety.followup_events e join safety.followup_overview o on o.id = e.followup_id and o.is_open
+     where e.event = 'reopened' and e.occurred_on > ${TODAY} - 7)::int as reopened,
     (select count(*) from safety.due_followups where done_in_time is not null and due_on > ${TODAY} - 30)::int as fell_due`);
   const { figures } = await read();
   expect(figures).toMatchObject(counted ?? {});
+  expect(figures.reopened).toBeGreaterThan(0);
   expect(figures.leavers_in_training).toBeGreaterThan(0);
   expect(figures.needing_training).toBe(report.figures.needing_training - 1);
 });
@@ -152,6 +164,7 @@ describe('areas', () => {
         where o.label = '${shop}' and p.is_active is not false)
       select (select count(*) from who)::int as people,
         (select count(*) from safety.training_compliance c join who using (user_id) where c.is_compliant)::int as compliant,
+        (select count(*) from safety.training_compliance c join who using (user_id) where c.is_compliant is not null)::int as needing_training,
         (select count(*) from safety.followup_overview f join who on who.user_id = coalesce(nullif(f.assignee_id, ''), f.assigner_id)
          where f.is_overdue)::int as overdue_followups,
         (select count(*) from safety.equipment_field_offices o join safety.equipment e on e.id = o.equipment_id

@@ -5,7 +5,8 @@ import { formatAge, formatDuration } from '../../../src/shared/format.ts';
 import { parseDate } from '../../../src/cli/arguments.ts';
 import { createProgress } from '../../../src/cli/progress.ts';
 import { renderRows } from '../../../src/cli/table.ts';
-import { toPrintable } from '../../../src/cli/terminal.ts';
+import { createTerminal, toPrintable } from '../../../src/cli/terminal.ts';
+import { sandbox } from '../../../src/cli/verbs/sandbox.ts';
 import { wrapLines } from '../../../src/shared/wrap-lines.ts';
 
 const colors = pc.createColors(false);
@@ -108,4 +109,18 @@ it('progress is one line at a terminal, a bar where all are counted, and is eras
     '\r\u001b[2K',
     '\r\u001b[2Kreading names of people: 1,200 records',
   ]);
+});
+
+it('on a terminal the sandbox prints lines to paste into a shell', async () => {
+  const printed: string[] = [];
+  const terminal = { ...createTerminal({}), width: 80, print: (text: string) => void printed.push(text) };
+  const size = { followups: 1, employees: 1, equipment: 1, resources: 1, users: 1 };
+  const signal = AbortSignal.timeout(1);
+  await sandbox.runAlone?.(
+    { env: {}, terminal: { ...terminal, note: () => undefined }, signal },
+    { ...size, host: '127.0.0.1', port: 0, live: 0, latency: 0, faults: 0 },
+  );
+  expect(printed.join('\n')).toMatch(
+    /^export SAFETY_BASE_URL=http:\/\/127\.0\.0\.1:\d+\nexport SAFETY_TOKEN=sandbox-token$/,
+  );
 });
