@@ -82,7 +82,7 @@ export function keyFiguresOf(report: Report): KeyFigure[] {
     ]),
     ...ifRead('training-employee-status', f.needing_training, [
       {
-        title: 'Trained people',
+        title: 'Fully trained people',
         change: '',
         value: formatShare(f.compliant, f.needing_training),
         beside: join(
@@ -177,7 +177,9 @@ export function firstListsOf(report: Report): FirstList[] {
       }),
       rest: join(
         ' ',
-        busy.length === 0 ? '' : 'Most overdue, lacking and expired together first.',
+        busy.length === 0
+          ? ''
+          : 'Ranked by overdue follow-ups, lacking trainings and expired inspections together.',
         counted(f.with_leavers, 'open follow-up', ` with ${counted(f.leavers, 'person')} who left.`),
       ),
       none: 'Nobody has anything overdue, lacking or expired.',
