@@ -145,3 +145,21 @@ describe('equipment types', () => {
     await isEqual('equipments');
   });
 });
+
+test('a training list that is calculated anew between two pages leaves nothing of the first one', async () => {
+  const size = { ...SIZE, employees: 12 };
+  worker = await createTimedWorker({ sandbox: { size, readings: { largestPage: 5 } } });
+  const { hooks, store } = worker.sandbox;
+  hooks.beforeResponse = ({ params }) => {
+    if (params['page'] !== 3) return;
+    hooks.beforeResponse = undefined;
+    const [gone = '', moved = ''] = store.employees.keys();
+    store.employees.delete(gone);
+    store.employees.update(moved, { status: 'changed' });
+    store.recalculateTraining(worker.serviceNow() + 1);
+  };
+  const { counts } = expectSucceeded(await worker.run('training-employee-status'));
+  expect(counts).toMatchObject({ read: 11, inserted: 11, updated: 0, deleted: 0 });
+  await expectWarehouseEqualsSource(worker, { tables: ['training_employee_status', 'training_completions'] });
+  expect(await worker.query('select user_id from safety.training_employee_status')).toHaveLength(11);
+});

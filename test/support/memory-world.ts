@@ -131,7 +131,7 @@ export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Pro
     const before = warehouse.copy();
     warehouse.seen.clear();
     let committed = warehouse.copy();
-    let received = 0;
+    let [received, receivedBefore] = [0, 0];
     const steps = read({
       kind: 'sync',
       ...request,
@@ -157,6 +157,11 @@ export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Pro
             break;
           case 'commit':
             committed = warehouse.copy();
+            receivedBefore = received;
+            break;
+          case 'discard':
+            warehouse.become(committed);
+            received = receivedBefore;
             break;
           case 'end': {
             const { outcome } = step;

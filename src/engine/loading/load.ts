@@ -199,6 +199,14 @@ export async function createLoad(options: LoadOptions) {
     },
     /** Counts of all commits. */
     committed: committed as Readonly<RecordCounts>,
+    /** Rolls back uncommitted records, and goes on. */
+    async discard(): Promise<void> {
+      await drain();
+      await session.rollback();
+      stored = [];
+      uncommitted = 0;
+      batches.forgetStaged();
+    },
     /** Rolls back uncommitted records. Resolves when no work is being sent to the database, also after a failure. */
     async abort(): Promise<void> {
       await Promise.allSettled([queue]);

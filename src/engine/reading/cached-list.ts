@@ -50,14 +50,13 @@ export async function* readCachedList(
       const note = 'the training list has not changed';
       return { kind: 'read', covered: null, note, failure: null, state: { freshForMs } };
     }
-    const pages: ListPage[] = [];
-    for (; next.done !== true; next = await list.next()) {
-      if (readLastUpdated(next.value) !== readLastUpdated(first)) break;
-      pages.push(next.value);
+    const isOfList = (page: ListPage) => readLastUpdated(page) === readLastUpdated(first);
+    for (; next.done !== true && isOfList(next.value); next = await list.next())
+      yield records(next.value.records, { calculatedAtMs: calculatedAt });
+    if (next.done !== true) {
+      yield { kind: 'discard' };
+      continue;
     }
-    // The pages are of two lists.
-    if (next.done !== true) continue;
-    for (const page of pages) yield records(page.records, { calculatedAtMs: calculatedAt });
     const { isComplete, doubt } = next.value;
     if (!isComplete) return { kind: 'read', covered: null, failure: incomplete(asked, next.value) };
     return {

@@ -139,6 +139,9 @@ export async function runSteps(run: Run): Promise<RunEnd> {
       case 'commit':
         await load.commit(commitOf(step.covered ?? null));
         break;
+      case 'discard':
+        await load.discard();
+        break;
       case 'end':
         return await finish(run, step.outcome, writes);
     }
