@@ -32,6 +32,14 @@ export default tseslint.config(
       '@typescript-eslint/consistent-type-definitions': 'off',
       eqeqeq: ['error', 'always', { null: 'ignore' }],
       'no-console': 'error',
+      'no-restricted-imports': [
+        'error',
+        {
+          name: 'zod',
+          importNames: ['z', 'default'],
+          message: 'It loads zod in every language: import * as z.',
+        },
+      ],
     },
   },
   { files: ['eslint.config.js', '.ci/*.mjs'], ...tseslint.configs.disableTypeChecked },

@@ -27,7 +27,13 @@ const { metafile } = await build({
   ...(isPackage
     ? { packages: 'external' }
     : // Names are kept, because errors and logs show names of classes and functions.
-      { minifyWhitespace: true, minifySyntax: true, sourcemap: true, sourcesContent: false }),
+      {
+        minifyWhitespace: true,
+        minifySyntax: true,
+        sourcemap: true,
+        sourcesContent: false,
+        alias: { undici: './.ci/undici.mjs' },
+      }),
   // Packages in CommonJS require the modules of Node.
   banner: {
     js: "import{createRequire as requireFrom}from'node:module';const require=requireFrom(import.meta.url);",

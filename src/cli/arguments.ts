@@ -1,5 +1,5 @@
 /** Parsers of arguments and options. All throw `usage_invalid`. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { closestName } from '../shared/closest-name.ts';
 import { usageError } from '../shared/errors.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';

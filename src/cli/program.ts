@@ -72,7 +72,7 @@ export async function buildProgram(
   for (const [group, verbs] of Object.entries(GROUPS)) {
     program.commandsGroup(group);
     for (const [name, load] of Object.entries(verbs)) {
-      if (name === first || !Object.hasOwn(VERBS, first))
+      if (name === first || !(Object.hasOwn(VERBS, first) || first === '--version'))
         program.addCommand(toCommand(await load(), context, exit));
     }
   }

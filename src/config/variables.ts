@@ -27,7 +27,7 @@ const wholeNumber = (min: number, max: number, expected = `a whole number from $
     .describe(expected);
 
 const oneOf = <Word extends string>(...words: readonly Word[]) =>
-  z.enum(words).describe(new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(words));
+  z.enum(words).describe(`one of ${words.join(', ')}`);
 
 const flag = z
   .enum(['true', 'false', '1', '0', 'yes', 'no'])

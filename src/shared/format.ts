@@ -1,11 +1,8 @@
 /** Numbers and times for human readers. */
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './time.ts';
 
-const counts = new Intl.NumberFormat('en-US');
-
-export function formatCount(count: number): string {
-  return counts.format(count);
-}
+/** `2,000`. Intl takes 30 ms of each command at its first use. */
+export const formatCount = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 
 /** `1 record`, `2,000 records` */
 export function formatNumber(count: number, noun: string): string {

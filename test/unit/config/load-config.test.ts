@@ -56,7 +56,7 @@ test('all invalid variables are reported at once, each with the expected value, 
       - SAFETY_EQUIPMENT_TYPES: expected equipmentType_id values, separated by commas, got "21;22"
       - DATABASE_URL: expected postgres://user:password@host:port/database, got something else (not shown)
       - REPORTING_TIMEZONE: expected the name of a time zone with a place, such as Europe/Oslo, got "CET"
-      - LOG_LEVEL: expected trace, debug, info, warn, error, fatal or silent, got "loud"
+      - LOG_LEVEL: expected one of trace, debug, info, warn, error, fatal, silent, got "loud"
       - ALERT_WEBHOOK_URL: expected the https:// URL of a webhook, got something else (not shown)
       - SMTP_URL: expected smtp://user:password@host:port, or smtps://, got something else (not shown)
       - ALERT_EMAIL_TO: expected mail addresses, separated by commas, got "nobody"
