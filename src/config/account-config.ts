@@ -1,7 +1,6 @@
 /** One account of the service: the settings that differ between accounts of one warehouse. */
 import { isIP } from 'node:net';
 import { nameSome } from '../shared/format.ts';
-import type { TokenSource } from '../shared/errors.ts';
 import { streamNamed } from '../engine/streams/index.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 
@@ -11,8 +10,6 @@ interface ServiceConfig {
   readonly token: string;
   /** The file with the token; absent: the configuration itself has it. */
   readonly tokenFile?: string | undefined;
-  /** The account's name in the accounts file; absent where the variables describe the account. */
-  readonly entry?: string | undefined;
 }
 
 export interface ScheduleConfig {
@@ -52,11 +49,6 @@ export function offReasonOf(
   // Where the service does not list them.
   return equipmentTypes.length === 0 ? 'no equipment types' : null;
 }
-
-/** For advice: without the token. */
-export const tokenSourceOf = ({ service }: Pick<AccountConfig, 'service'>): TokenSource => ({
-  entry: service?.entry,
-});
 
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '');

@@ -133,7 +133,6 @@ function readEntry(content: unknown, folder: string, outer: VariableValues, stre
   if (env['SAFETY_ACCOUNT'] === undefined) problems.push('SAFETY_ACCOUNT is not set: account_id of its rows');
   const name = isNamed(problems, 'SAFETY_ACCOUNT') ? undefined : values.SAFETY_ACCOUNT;
   const account = buildAccount(env, { values, problems }, { needsService: true, streams });
-  const service = account.service && { ...account.service, entry: name };
   const keyOf = new Map(Object.entries(keys).map(([key, variable]) => [variable, key]));
   const inKeys = (problem: string): string =>
     problem.replace(/([A-Z]+_[A-Z_]+)(=?)/g, (found, variable: string, equals: string) =>
@@ -142,7 +141,7 @@ function readEntry(content: unknown, folder: string, outer: VariableValues, stre
   return {
     name,
     token: env['SAFETY_TOKEN'] ?? own.values.SAFETY_TOKEN,
-    account: { ...account, service, reportEmailTo: own.values.REPORT_EMAIL_TO },
+    account: { ...account, reportEmailTo: own.values.REPORT_EMAIL_TO },
     problems: [...unusable, ...problems.map(inKeys)],
   };
 }

@@ -16,31 +16,9 @@ export const ERROR_KINDS = {
 
 export type ErrorCode = keyof typeof ERROR_KINDS;
 
-/** Where the token of an account comes from. */
-export interface TokenSource {
-  /** The account's name in the accounts file; undefined: the variables describe the account. */
-  readonly entry?: string | undefined;
-}
-
-const MOST_ENTRIES = 5;
-/** Their keys in an entry are the ends of their names. */
-const OF_ENTRIES = /SAFETY_(TOKEN(?:_FILE)?|BASE_URL|EQUIPMENT_TYPES)\b/g;
-
-/** Replaces the variables in an advice by the keys of entries of the accounts file, where there are no such variables. */
-function nameEntries(advice: string, sources: readonly TokenSource[]): string {
-  const entries = sources.flatMap(({ entry }) => entry ?? []);
-  if (entries.length === 0) return advice;
-  const named = entries.slice(0, MOST_ENTRIES).join(', ') + (entries.length > MOST_ENTRIES ? ', …' : '');
-  const where = `of ${entries.length === 1 ? 'the entry' : 'the entries'} ${named} in SAFETY_ACCOUNTS_FILE`;
-  return advice.replace(
-    /SAFETY_[A-Z_]+(?: or SAFETY_[A-Z_]+)?/g,
-    (variables) => `${variables.replace(OF_ENTRIES, (_, key: string) => key.toLowerCase())} ${where}`,
-  );
-}
-
 /** The advice about an error, by its code as `runs` has it. */
-export const adviceOf = (code: string, ...sources: readonly TokenSource[]): string =>
-  code in ERROR_KINDS ? nameEntries(ERROR_KINDS[code as ErrorCode].advice, sources) : '';
+export const adviceOf = (code: string): string =>
+  code in ERROR_KINDS ? ERROR_KINDS[code as ErrorCode].advice : '';
 
 interface SafetySyncErrorOptions {
   readonly cause?: unknown;
@@ -57,9 +35,7 @@ export class SafetySyncError extends Error {
   override readonly name = 'SafetySyncError';
   readonly code: ErrorCode;
   readonly recovery: Recovery;
-  readonly #advice: string | undefined;
-  /** The source of the account's token: see `adviceOf`. */
-  tokenSource: TokenSource | undefined;
+  readonly advice: string;
   readonly requestId: string | undefined;
   readonly retryAfterMs: number | undefined;
 
@@ -67,13 +43,9 @@ export class SafetySyncError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.recovery = ERROR_KINDS[code].recovery;
-    this.#advice = options.advice;
+    this.advice = options.advice ?? ERROR_KINDS[code].advice;
     this.requestId = options.requestId;
     this.retryAfterMs = options.retryAfterMs;
-  }
-
-  get advice(): string {
-    return this.#advice ?? adviceOf(this.code, ...(this.tokenSource === undefined ? [] : [this.tokenSource]));
   }
 }
 

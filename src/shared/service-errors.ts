@@ -52,14 +52,17 @@ export const SERVICE_ERRORS = {
     'The service refused a request because the customer sent more than it allows, all integrations together (also any response with HTTP 429). No request of the account starts, in no process, for what `Retry-After` says (an hour at most), else for a minute and up to a tenth more; then one request goes alone. The run fails when a request was refused again after `RETRY_ATTEMPTS` repetitions.',
     'All integrations of the customer share the limit: lower API_REQUESTS_PER_MINUTE, or slow the others down.',
   ),
-  token_missing: failRun('The request held no token.', 'Set SAFETY_TOKEN or SAFETY_TOKEN_FILE.'),
+  token_missing: failRun(
+    'The request held no token.',
+    'Set SAFETY_TOKEN or SAFETY_TOKEN_FILE, or token of the account in SAFETY_ACCOUNTS_FILE.',
+  ),
   token_invalid: failRun(
     'The service does not know the token. See [rotating the token](operations.md#rotate-the-token).',
-    'The service does not know this token; replace SAFETY_TOKEN.',
+    'The service does not know this token; replace SAFETY_TOKEN, or token of the account in SAFETY_ACCOUNTS_FILE.',
   ),
   token_inactive: failRun(
     'The token was deactivated at the service.',
-    'The token was deactivated; have a new one issued and replace SAFETY_TOKEN.',
+    'The token was deactivated; have a new one issued and replace SAFETY_TOKEN, or token of the account in SAFETY_ACCOUNTS_FILE.',
   ),
   token_permission: failRun(
     'The token is known, but may not use this method. The worker stops the requests of this stream only, and continues with the others. For a method that a service may lack this is no failure: `status` names it as not offered.',

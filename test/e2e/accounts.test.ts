@@ -84,7 +84,8 @@ describe('several accounts', () => {
     expect(stdout).toMatch(/^south +resources +failed/m);
     expect(stdout).toMatch(/^ {2}south resources: /m);
     expect(code).toBe(3);
-    const advice = 'have a new one issued and replace token of the entry south in SAFETY_ACCOUNTS_FILE.';
+    const advice =
+      'have a new one issued and replace SAFETY_TOKEN, or token of the account in SAFETY_ACCOUNTS_FILE.';
     expect(stdout).toContain(advice);
     const check = await run('check');
     expect(check.stdout).toContain(advice);

@@ -117,7 +117,9 @@ describe('a sync', () => {
   it('refused credentials give exit code 3 after one request for the account and at most one for each stream', async () => {
     const { code, stdout } = await fixture.run(['sync'], { SAFETY_TOKEN: 'not-this-one' });
     expect(
-      stdout.match(/^token_invalid: The service does not know this token; replace SAFETY_TOKEN.$/gm),
+      stdout.match(
+        /^token_invalid: The service does not know this token; replace SAFETY_TOKEN, or token of the account in SAFETY_ACCOUNTS_FILE.$/gm,
+      ),
     ).toHaveLength(1);
     expect(stdout).toMatch(/^users +skipped/m);
     expect(stdout).toContain('users: not tried: the service refuses the credentials (token_invalid)\n');

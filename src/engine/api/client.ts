@@ -166,9 +166,6 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     try {
       await options.admit?.(method);
       return await repeat(request, stop.signal);
-    } catch (error) {
-      if (error instanceof SafetySyncError) error.tokenSource = { entry: options.entry };
-      throw error;
     } finally {
       for (const source of sources) source.removeEventListener('abort', onAbort);
     }

@@ -12,9 +12,6 @@ export interface ApiClientOptions {
   readonly readToken?: (() => string | undefined) | undefined;
   /** Called when the client begins to use another token. */
   readonly onNewToken?: (token: string) => void;
-  /** The account's name in the accounts file, and the file of its token, for the advice of errors. */
-  readonly entry?: string | undefined;
-  readonly tokenFile?: string | undefined;
   /** Most requests in flight, from 1. */
   readonly concurrency: number;
   /** Decides when a request may start. */

@@ -1,8 +1,7 @@
 /** Renders alerts as one message, a text for a chat or a mail. Pure. */
 import type { AlertRow } from './outbox.ts';
-import { type AccountConfig, tokenSourceOf } from '../../config/account-config.ts';
+import type { AccountConfig } from '../../config/account-config.ts';
 import { formatMoment } from '../../pages/words.ts';
-import type { TokenSource } from '../../shared/errors.ts';
 import { capital, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import { SECOND_MS, toMs } from '../../shared/time.ts';
@@ -25,7 +24,7 @@ export interface MessageContext {
   readonly owner: string;
   readonly accounts: readonly {
     readonly id: string;
-    readonly config: Pick<AccountConfig, 'service' | 'reportingTimezone'>;
+    readonly config: Pick<AccountConfig, 'reportingTimezone'>;
   }[];
 }
 
@@ -33,37 +32,30 @@ export interface MessageContext {
 const MOST_LINES = 12;
 
 /** The problem that an alert is about: names, codes, counts and times only. */
-export const problemOf = (row: AlertRow, token: readonly TokenSource[] = []): Problem =>
-  problem(
-    {
-      ...{ kind: row.event, level: 'bad', accountId: row.account_id, subject: row.subject },
-      ...{ code: row.code, detail: row.detail, sinceMs: toMs(row.began_at) },
-    },
-    token,
-  );
+export const problemOf = (row: AlertRow): Problem =>
+  problem({
+    ...{ kind: row.event, level: 'bad', accountId: row.account_id, subject: row.subject },
+    ...{ code: row.code, detail: row.detail, sinceMs: toMs(row.began_at) },
+  });
 
 /** Alerts of one account that began, or that are over, in words; those that differ in their subjects only are one. */
 function toLines(rows: readonly AlertRow[], { accounts }: MessageContext) {
   return groupBy(rows, ({ account_id, ended_at }) => JSON.stringify([account_id, ended_at])).flatMap(
     (own) => {
       const [{ account_id: id, ended_at: ended }] = own;
-      const config = accounts.find((one) => one.id === id)?.config;
-      const timezone = config?.reportingTimezone ?? 'UTC';
-      const sources = config === undefined ? [] : [tokenSourceOf(config)];
-      return describeProblems(own.map((row) => problemOf(row, sources))).map(
-        ({ alike, said, problem: one }) => {
-          const beganMs = Math.min(...alike.map(({ sinceMs }) => sinceMs ?? Infinity));
-          const at = `${formatMoment(beganMs, timezone)} (${timezone})`;
-          // All accounts share the database; a single account is named in the signature.
-          const isNamed = accounts.length > 1 && one.kind !== 'database_away';
-          const name = (text: string): string => (isNamed ? `${id}: ${text}` : capital(text));
-          if (ended === null)
-            return { isOver: false, what: name(said), when: `since ${at}`, advice: one.advice };
-          const lasted = roughly(formatDuration(Math.max(SECOND_MS, toMs(ended) - beganMs)));
-          const when = `it began ${at} and lasted ${lasted}`;
-          return { isOver: true, what: name(`over: ${said}`), when, advice: '' };
-        },
-      );
+      const timezone = accounts.find((one) => one.id === id)?.config.reportingTimezone ?? 'UTC';
+      return describeProblems(own.map(problemOf)).map(({ alike, said, problem: one }) => {
+        const beganMs = Math.min(...alike.map(({ sinceMs }) => sinceMs ?? Infinity));
+        const at = `${formatMoment(beganMs, timezone)} (${timezone})`;
+        // All accounts share the database; a single account is named in the signature.
+        const isNamed = accounts.length > 1 && one.kind !== 'database_away';
+        const name = (text: string): string => (isNamed ? `${id}: ${text}` : capital(text));
+        if (ended === null)
+          return { isOver: false, what: name(said), when: `since ${at}`, advice: one.advice };
+        const lasted = roughly(formatDuration(Math.max(SECOND_MS, toMs(ended) - beganMs)));
+        const when = `it began ${at} and lasted ${lasted}`;
+        return { isOver: true, what: name(`over: ${said}`), when, advice: '' };
+      });
     },
   );
 }

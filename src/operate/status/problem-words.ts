@@ -5,7 +5,7 @@
  */
 import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
 import { streamWords } from '../../engine/streams/index.ts';
-import { adviceOf, type TokenSource, type Wait } from '../../shared/errors.ts';
+import { adviceOf, type Wait } from '../../shared/errors.ts';
 import { capital, formatDuration } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
 
@@ -174,14 +174,14 @@ const WORDS: Readonly<Record<ProblemKind, Words>> = {
   stopping: { is: () => 'the worker is stopping' },
 };
 
-/** A problem; `token`: the source of the account's token, which an advice may name. */
-export const problem = (
-  { kind, code = null, ...given }: Partial<Problem> & Pick<Problem, 'kind' | 'level'>,
-  token: readonly TokenSource[] = [],
-): Problem => ({
+export const problem = ({
+  kind,
+  code = null,
+  ...given
+}: Partial<Problem> & Pick<Problem, 'kind' | 'level'>): Problem => ({
   ...{ kind, code, accountId: null, subject: '', isReason: false, isFailure: false },
   ...{ detail: null, quote: null, note: null, sinceMs: null },
-  advice: adviceOf(code ?? '', ...token) || (WORDS[kind].advice ?? ''),
+  advice: adviceOf(code ?? '') || (WORDS[kind].advice ?? ''),
   ...given,
 });
 

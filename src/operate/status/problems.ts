@@ -5,7 +5,6 @@
  */
 import { streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { tokenSourceOf } from '../../config/account-config.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../shared/errors.ts';
 import { formatAge, formatDuration, formatNumber, formatTime, roughly } from '../../shared/format.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
@@ -68,17 +67,13 @@ const span = (ms: number): string => roughly(formatDuration(Math.max(SECOND_MS, 
 /** What stops all streams, or one for good: refused credentials, a service that is away. */
 function causesOf({ account, streams, nowMs }: AccountState): Cause[] {
   const { id: accountId, refusals = [] } = account;
-  const token = [tokenSourceOf(account.config)];
   const newest = Math.max(0, ...streams.map(({ lastSuccessMs }) => lastSuccessMs ?? 0));
   const used = streams.filter(isUsed);
   const refused = (subject: string, given: Partial<Problem>): Cause => ({
-    problem: problem(
-      {
-        ...{ kind: 'credentials_refused', level: 'bad', accountId, subject },
-        ...{ isReason: true, isFailure: true, ...given },
-      },
-      token,
-    ),
+    problem: problem({
+      ...{ kind: 'credentials_refused', level: 'bad', accountId, subject },
+      ...{ isReason: true, isFailure: true, ...given },
+    }),
     stops: (stream) => subject === '' || subject === stream,
   });
   const causes = refusals.map(({ stream, holdsAll, code, advice, sinceMs, nextTryMs }) =>
@@ -109,13 +104,10 @@ function causesOf({ account, streams, nowMs }: AccountState): Cause[] {
   if (first !== undefined) {
     const sinceMs = Math.min(...away.map((one) => one.sinceMs));
     causes.push({
-      problem: problem(
-        {
-          ...{ kind: 'service_away', level: 'warning', accountId, isFailure: true, sinceMs },
-          ...{ code: first.code, quote: first.quote, note: `It has been so for ${span(nowMs - sinceMs)}.` },
-        },
-        token,
-      ),
+      problem: problem({
+        ...{ kind: 'service_away', level: 'warning', accountId, isFailure: true, sinceMs },
+        ...{ code: first.code, quote: first.quote, note: `It has been so for ${span(nowMs - sinceMs)}.` },
+      }),
       // A stream that failed for another reason has a problem of its own.
       stops: (stream) => away.some((one) => one.stream === stream) || !failing.includes(stream),
     });
@@ -140,9 +132,7 @@ function streamProblems(one: StreamStatus, state: AccountState, isStopped: boole
   const { stream, failingWith, failedReconcile, lastSuccessMs } = one;
   const found: Problem[] = [];
   const add = (given: Parameters<typeof problem>[0]): void =>
-    void found.push(
-      problem({ accountId: account.id, subject: stream, ...given }, [tokenSourceOf(account.config)]),
-    );
+    void found.push(problem({ accountId: account.id, subject: stream, ...given }));
   const isReason = !completesOthers(stream);
   if (isLate(one) && !isStopped) {
     if (lastSuccessMs === null) {

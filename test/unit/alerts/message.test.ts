@@ -16,10 +16,7 @@ const context = (...accounts: string[]): MessageContext => ({
   owner: 'host pid 1',
   accounts: accounts.map((id) => ({
     id,
-    config: {
-      reportingTimezone: 'Europe/Oslo',
-      service: { entry: `${id}-entry` } as MessageContext['accounts'][number]['config']['service'],
-    },
+    config: { reportingTimezone: 'Europe/Oslo' },
   })),
 });
 
@@ -36,7 +33,7 @@ test('a message has a line for the streams of an account with one error, those t
     `✗ north: follow-ups and names of people fail (server_error); since 2 Mar 2026, 13:00 (Europe/Oslo).
    What to do: The service failed by itself; if it lasts, give its operator the request ID.
 ✗ south: the service refuses the credentials (token_invalid); since 2 Mar 2026, 13:00 (Europe/Oslo).
-   What to do: The service does not know this token; replace token of the entry south-entry in SAFETY_ACCOUNTS_FILE.
+   What to do: The service does not know this token; replace SAFETY_TOKEN, or token of the account in SAFETY_ACCOUNTS_FILE.
 ✓ north: over: documents fail (server_error); it began 2 Mar 2026, 13:00 (Europe/Oslo) and lasted 1 h 30 min.
 – safety-sync ${VERSION}, host pid 1`,
   );

@@ -68,14 +68,14 @@ describe('an accounts file', () => {
     expect(config.accounts).toMatchObject([
       {
         accountId: 'north',
-        service: { baseUrl: 'https://north.example', token: 'north-token', entry: 'north' },
+        service: { baseUrl: 'https://north.example', token: 'north-token' },
         equipmentTypes: [],
         reportingTimezone: 'Asia/Tokyo',
         schedule: { timezone: 'UTC', streams: { resources: '*/10 * * * *', followups: null } },
       },
       {
         accountId: 'south',
-        service: { baseUrl: 'https://south.example', token: 'south-token', tokenFile, entry: 'south' },
+        service: { baseUrl: 'https://south.example', token: 'south-token', tokenFile },
         // Exactly as written: neither zeros nor digits are lost.
         equipmentTypes: ['0021', 'ext-22', '12345678901234567890'],
         reportingTimezone: 'Europe/Oslo',
