@@ -63,7 +63,3 @@ export const streamShape = (stream: StreamDefinition) => ({
   parent: tableShape(stream.parent, stream),
   children: stream.children.map((child) => tableShape(child, { histories: stream.histories })),
 });
-
-/** The parent's columns that come from its record; the others describe the response, or are computed. */
-export const receivedColumns = ({ stream, parent }: StreamShape): readonly ColumnShape[] =>
-  parent.columns.filter(({ name }) => name === '_raw' || name in stream.fields);

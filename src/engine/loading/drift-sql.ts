@@ -1,60 +1,62 @@
 /**
- * Finds drift: rows that were changed in the warehouse, among staged records with an unchanged hash. Such a row loses its
- * hash, and the merge then rewrites it without creating a superseded state. For one record (`verify`) the differing columns
- * are read instead. Each function returns one statement.
+ * Compares records column by column with their stored rows, also those with an unchanged hash: it finds rows that were changed
+ * in the warehouse. A reconcile removes the hash of such a row, and the merge then rewrites it without creating a superseded
+ * state; `verify` shows the columns of one record. Each function returns one statement.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import {
   definitions,
   isGone,
+  joinColumns,
   keyColumn,
   name,
   of,
   same,
-  stage,
   staged,
   target,
 } from '../database/sql-names.ts';
-import { receivedColumns, type StreamShape, type TableShape } from '../database/table-shape.ts';
+import type { ColumnShape, StreamShape, TableShape } from '../database/table-shape.ts';
 import type { Row } from '../streams/stream.ts';
 import { RawJson } from './record.ts';
 
-/** `p`: staged rows with these columns; `t`: the stored rows of the same hash. */
-function clearHash(
-  parent: TableShape,
-  accountId: string,
-  { p, isDrifted }: Readonly<Record<'p' | 'isDrifted', SQL>>,
-): SQL {
-  return sql`update ${target(parent)} t set _hash = null from ${p} p
-    where t.account_id = ${accountId} and ${same('t', 'p', parent.key)} and t._hash = p._hash
-      and not ${isGone(parent)} and ${isDrifted}`;
-}
+/** Key columns, and those with values of the record: the other columns of the parent describe the response, or are computed. */
+export const comparedColumns = ({ stream, parent }: StreamShape, table: TableShape): ColumnShape[] =>
+  table.columns.filter(
+    ({ name: one }) => table !== parent || one === '_raw' || one in stream.fields || table.key.includes(one),
+  );
 
-export function clearHashOfDriftedParents(shape: StreamShape, accountId: string): SQL {
-  const columns = receivedColumns(shape).map((column) => column.name);
-  return clearHash(shape.parent, accountId, {
-    // A key that the program makes is none of the received columns.
-    p: staged(shape.parent, [...new Set(['_hash', ...shape.parent.key, ...columns])]),
-    isDrifted: sql`(${of('t', columns)}) is distinct from (${of('p', columns)})`,
-  });
-}
+/** `records`: with `ord` and their key. `expected`: the rows that they should have in the table, each with the `ord` of its record. */
+type Sides = Readonly<Record<'records' | 'expected', SQL>>;
 
 /**
- * Finds children that differ, are missing or are too many: a staged row has no equal stored row, or the numbers of staged
- * and stored rows differ. Stored rows are looked up by key, row by row, however few rows of the account the planner expects.
+ * The expected rows `s` of a table beside the stored ones `t`; either side may lack a row. Stored rows are looked up by key,
+ * record by record, however few rows of the account the planner expects.
  */
-export function clearHashOfDriftedChildren(parent: TableShape, child: TableShape, accountId: string): SQL {
-  const columns = child.columns.map((column) => column.name);
-  const stored = sql`from ${target(child)} c where c.account_id = ${accountId}`;
-  return clearHash(parent, accountId, {
-    p: sql`(select ${of('r', ['ord', '_hash', ...parent.key])}, coalesce(n.children, 0) as children
-      from ${stage(parent)} r left join (
-        select ord, count(*) as children from ${stage(child)} group by ord) n on n.ord = r.ord offset 0)`,
-    isDrifted: sql`(p.ord in (select s.ord from ${staged(child, ['ord', ...columns])} s where (
-          select (${of('c', columns)}) is not distinct from (${of('s', columns)}) ${stored}
-            and ${same('c', 's', child.key)}) is not true)
-      or p.children <> (select count(*) ${stored} and c.${keyColumn(child)} = t.${keyColumn(parent)}))`,
+function sideBySide(
+  { parent }: StreamShape,
+  table: TableShape,
+  { names, accountId, records, expected }: Sides & { readonly names: readonly string[]; accountId: string },
+): SQL {
+  return sql`${expected} s full join (select p.ord, c.* from ${records} p cross join lateral (
+      select ${joinColumns(names)} from ${target(table)} r
+      where r.account_id = ${accountId} and r.${keyColumn(table)} = p.${keyColumn(parent)} offset 0) c) t
+    on s.ord = t.ord and ${same('s', 't', table.key)}`;
+}
+
+/** Of the staged records with the hash of their row, those that differ from it in a column or a child. */
+export function clearHashOfDrifted(shape: StreamShape, accountId: string): SQL {
+  const { parent, children } = shape;
+  const records = staged(parent, ['ord', '_hash', ...parent.key]);
+  const drifted = [parent, ...children].map((table) => {
+    const names = comparedColumns(shape, table).map((column) => column.name);
+    const expected = staged(table, ['ord', ...names]);
+    return sql`select coalesce(s.ord, t.ord) from ${sideBySide(shape, table, { names, accountId, records, expected })}
+      where (${of('s', names)}) is distinct from (${of('t', names)})`;
   });
+  // Evaluated first: nothing of it is repeated for each stored row.
+  const different = sql`(select q.* from ${records} q where q.ord in (${sql.join(drifted, sql` union all `)}) offset 0)`;
+  return sql`update ${target(parent)} t set _hash = null from ${different} p
+    where t.account_id = ${accountId} and ${same('t', 'p', parent.key)} and t._hash = p._hash and not ${isGone(parent)}`;
 }
 
 const toJson = (row: Row): string =>
@@ -79,21 +81,21 @@ export interface RowComparison extends Record<string, unknown> {
   readonly differing: readonly string[];
 }
 
-/** Compares the rows that one record should have in a table with the stored ones: a `RowComparison` for each. */
+/** The rows that one record should have in a table, and those that it has: a `RowComparison` for each. */
 export function compareRows(
+  shape: StreamShape,
   table: TableShape,
-  expected: Pick<TableShape, 'columns'> & { rows: readonly Row[]; accountId: string; key: string },
+  { rows, accountId, key }: { readonly rows: readonly Row[]; accountId: string; key: string },
 ): SQL {
-  const { rows, columns, accountId, key } = expected;
+  const columns = comparedColumns(shape, table);
   const names = columns.map((column) => column.name);
+  const records = sql`(select 0 as ord, ${key}::text as ${keyColumn(shape.parent)})`;
+  const expected = sql`(select 0 as ord, g.* from ${givenRows(columns, rows)} g)`;
   const differing = names.map(
     (one) => sql`case when s.${name(one)} is distinct from t.${name(one)} then ${one}::text end`,
   );
   const order = table.key.map((one) => sql`coalesce(s.${name(one)}, t.${name(one)})`);
-  return sql`with s as ${givenRows(columns, rows)},
-    t as (select ${of('x', names)} from ${target(table)} x
-      where x.account_id = ${accountId} and x.${keyColumn(table)} = ${key})
-    select to_jsonb(s) as source, to_jsonb(t) as stored,
+  return sql`select to_jsonb(s) - 'ord' as source, to_jsonb(t) - 'ord' as stored,
       to_jsonb(array_remove(array[${sql.join(differing, sql`, `)}], null)) as differing
-    from s full join t on ${same('s', 't', table.key)} order by ${sql.join(order, sql`, `)}`;
+    from ${sideBySide(shape, table, { names, accountId, records, expected })} order by ${sql.join(order, sql`, `)}`;
 }

@@ -7,7 +7,7 @@ import { formatNumber } from '../../shared/format.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { Queryable } from '../database/connection.ts';
 import { isDataError } from '../database/database-error.ts';
-import * as drift from './drift-sql.ts';
+import { clearHashOfDrifted } from './drift-sql.ts';
 import * as history from '../history/history-sql.ts';
 import { recordCompletions } from '../history/completions.ts';
 import * as issues from './issue-sql.ts';
@@ -94,15 +94,6 @@ function toGuardError(partitions: readonly PartitionCounts[], guard: Guard): Saf
   return new SafetySyncError('delete_guard', `${lacks.join('; ')}, ${beyond(guard)}`);
 }
 
-async function clearHashOfDrifted(tx: Queryable, shape: StreamShape, accountId: string): Promise<void> {
-  const { parent, children } = shape;
-  for (const child of children) {
-    await tx.execute(sql.raw(`analyze pg_temp.${child.stage}`));
-  }
-  await tx.execute(drift.clearHashOfDriftedParents(shape, accountId));
-  for (const child of children) await tx.execute(drift.clearHashOfDriftedChildren(parent, child, accountId));
-}
-
 /**
  * Counts the records that turn deleted. A run in which too many do fails.
  */
@@ -122,7 +113,8 @@ async function countTurning(tx: Queryable, parent: TableShape, request: MergeReq
 async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
   const { parent, children, stream } = shape;
   const counts = noCounts();
-  await tx.execute(sql.raw(`analyze pg_temp.${parent.stage}`));
+  for (const table of request.fullCompare ? [parent, ...children] : [parent])
+    await tx.execute(sql.raw(`analyze pg_temp.${table.stage}`));
   const older = await tx.execute<{ ord: number }>(
     statements.dropOlderCopies(parent, stream.changeTimeColumn, request),
   );
@@ -130,7 +122,7 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
   let dropped = older.length;
   // What is kept of a person does not show whether a field was dropped.
   if (stream.personal === undefined) await tx.execute(statements.takeStoredHashes(shape, request.accountId));
-  if (request.fullCompare) await clearHashOfDrifted(tx, shape, request.accountId);
+  if (request.fullCompare) await tx.execute(clearHashOfDrifted(shape, request.accountId));
   dropped += (await tx.execute(statements.dropUnchanged(parent, request.accountId))).count;
   if (dropped > 0) {
     for (const child of children) await tx.execute(statements.dropOrphans(parent, child));

@@ -2,15 +2,15 @@
 import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import { readStoredRecord } from '../database/stored-record.ts';
-import { compareRows, type RowComparison } from '../loading/drift-sql.ts';
+import { comparedColumns, compareRows, type RowComparison } from '../loading/drift-sql.ts';
 import { normalize, parseRecord, toReadRecord } from '../loading/record.ts';
-import { receivedColumns, streamShape, type TableShape } from '../database/table-shape.ts';
+import { type StreamShape, streamShape, type TableShape } from '../database/table-shape.ts';
 import { read } from '../reading/read.ts';
 import type { KnownRecord } from '../reading/read-request.ts';
 import type { RecordsStep } from '../reading/step.ts';
 import { streamNamed } from '../streams/index.ts';
 import { NO_STATE } from '../streams/state.ts';
-import type { RecordIssue, StreamDefinition, StreamName } from '../streams/stream.ts';
+import type { RecordIssue, StreamName } from '../streams/stream.ts';
 import { NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
 import type { RunContext } from './run.ts';
 import { warehouseReads } from './run-steps.ts';
@@ -62,7 +62,7 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   const mark = row?.deletedAt == null ? 'live' : 'deleted';
   const stored: 'live' | 'deleted' | 'absent' = row === undefined ? 'absent' : mark;
   const compared =
-    found === undefined ? ABSENT : await compare(db, stream, { ...scope, ...found, protection });
+    found === undefined ? ABSENT : await compare(db, streamShape(stream), { ...scope, ...found, protection });
   const { source, fields } = compared;
   const isMark =
     source === 'absent' ? stored !== 'live' : stored === (source === 'present' ? 'live' : source);
@@ -91,10 +91,11 @@ interface Found extends RecordsStep {
 
 async function compare(
   db: Queryable,
-  stream: StreamDefinition,
+  shape: StreamShape,
   { accountId, key, records: [sent], about, protection }: Found,
 ): Promise<Compared> {
   if (sent === undefined) return ABSENT;
+  const { stream, parent, children } = shape;
   const record = protection === null ? sent : sent.replace(protection.ofRecord(sent.parse()));
   const toStore = toReadRecord(record, { stream, about });
   const parsed = parseRecord(stream, toStore);
@@ -105,18 +106,11 @@ async function compare(
   }
   const remarks: RecordIssue[] = [];
   const made = normalize(stream, toStore, parsed, (issue) => void remarks.push(issue));
-  const shape = streamShape(stream);
-  const received = receivedColumns(shape).map(({ name }) => name);
   const fields: FieldComparison[] = [];
-  for (const [position, table] of [shape.parent, ...shape.children].entries()) {
-    const isParent = table === shape.parent;
-    const { columns: all, key: ownKey } = table;
-    // A key that the program makes is none of the received columns.
-    const columns = isParent ? all.filter(({ name }) => [...ownKey, ...received].includes(name)) : all;
-    const shown = columns.filter(({ name }) => (isParent ? received.includes(name) : !ownKey.includes(name)));
-    const scope = { rows: made.rows[position] ?? [], columns, accountId, key };
-    for (const row of await db.execute<RowComparison>(compareRows(table, scope)))
-      fields.push(...toFields(shown, row, isParent ? null : rowName(table, row)));
+  for (const [position, table] of [parent, ...children].entries()) {
+    const scope = { rows: made.rows[position] ?? [], accountId, key };
+    for (const row of await db.execute<RowComparison>(compareRows(shape, table, scope)))
+      fields.push(...toFields(shape, table, row));
   }
   return {
     source: made.parent['_deleted_at'] == null ? 'present' : 'deleted',
@@ -125,24 +119,23 @@ async function compare(
   };
 }
 
-/** `label` begins the names of a child's fields. A child row that only one side has is one difference. */
+/** The fields of a child begin with the name of its row. A child row that only one side has is one difference. */
 function toFields(
-  columns: TableShape['columns'],
+  shape: StreamShape,
+  table: TableShape,
   { stored, source, differing }: RowComparison,
-  label: string | null,
 ): FieldComparison[] {
-  if (label !== null && (stored === null || source === null))
+  const { key, name: tableName } = table;
+  const ownKey = key.slice(1).map((column) => String((stored ?? source)?.[column]));
+  const label = ownKey.length === 0 ? tableName : `${tableName}[${ownKey.join(', ')}]`;
+  const isChild = table !== shape.parent;
+  if (isChild && (stored === null || source === null))
     return [{ field: label, isEqual: false, stored, source }];
+  const columns = comparedColumns(shape, table).filter(({ name }) => !key.includes(name));
   return columns.map(({ name }) => ({
-    field: label === null ? name : `${label}.${name}`,
+    field: isChild ? `${label}.${name}` : name,
     isEqual: !differing.includes(name),
     stored: stored?.[name] ?? null,
     source: source?.[name] ?? null,
   }));
-}
-
-/** `followup_messages[9001]` */
-function rowName({ key: [, ...ownKey], name }: TableShape, { stored, source }: RowComparison): string {
-  const keyText = ownKey.map((column) => String((stored ?? source)?.[column])).join(', ');
-  return keyText === '' ? name : `${name}[${keyText}]`;
 }
