@@ -36,55 +36,54 @@ const READS_ELSEWHERE = `c.relname not in ${OWNERS_VIEWS} and exists (select fro
 const IS_SAFE = `c.relnamespace = 'safety'::regnamespace and (c.relkind in ('r', 'p') and ${HAS_ACCOUNT} or c.relname = 'calendar'
     or c.relkind = 'v' and ${IS_OWNERS} and not (${READS_ELSEWHERE}))`;
 
-/**
- * Views that show more than they should: those without `security_invoker`, and the owner's views without `security_barrier`,
- * because a reader's condition would be evaluated on rows before they are filtered out, and could disclose them by an error.
- */
-const SECURE_VIEWS = `select format('alter view safety.%I set (%s = true)', c.relname, o.option) as statement
-  from pg_class c cross join lateral (
-    select case when c.relname in ${OWNERS_VIEWS} then 'security_barrier' else 'security_invoker' end as option) o
-  where c.relkind = 'v' and ${IS_SAFE} and not coalesce(c.reloptions @> array[o.option || '=true'], false)`;
-
-const TABLES = `select c.oid::regclass::text as name, c.relrowsecurity as is_enabled,
-    exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'accounts') as has_policy
-  from pg_class c where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'p') and ${HAS_ACCOUNT}`;
-
 /** The condition is a constant where nobody is confined who asks. Rows are written as before. */
 const POLICY = `using ((select safety.accounts_of(current_user)) is null or account_id = any ((select safety.accounts_of(current_user))::text[]))
   with check (true)`;
 
-/** Row-level security is enabled last, so no reader loses access in between. */
-const ADD_POLICIES = `with t as (${TABLES})
-  select 'create policy accounts on ' || name || $$ ${POLICY} $$ as statement, name, 1 as at from t where not has_policy
-  union all select 'alter table ' || name || ' enable row level security', name, 2 from t where not is_enabled
-  order by 2, 3`;
-const DROP_POLICIES = `with t as (${TABLES})
-  select 'alter table ' || name || ' disable row level security' as statement, name, 1 as at from t where is_enabled and has_policy
-  union all select 'drop policy accounts on ' || name, name, 2 from t where has_policy
-  order by 2, 3`;
-
-/** For the roles themselves, because as a member of an unconfined role they could become that role (`set role`). */
-const GRANTS = `select format('grant usage on schema safety to %I', r.rolname) as statement
-  from pg_roles r, pg_namespace n where r.rolname = any ($1::text[]) and n.nspname = 'safety'
+/**
+ * The statements that are missing in the confinement, in their order:
+ * - Views get `security_invoker`, and the owner's views `security_barrier`, because a reader's condition would be evaluated on
+ *   rows before they are filtered out, and could disclose them by an error.
+ * - Tables have policies while a role is confined, and none otherwise. Row-level security is enabled last, so no reader loses
+ *   access in between.
+ * - The roles themselves get rights, because as a member of an unconfined role they could become that role (`set role`); at the
+ *   end, because until every table has its policy a role may read nothing.
+ */
+const MISSING = `with confined as (
+    select r.oid, r.rolname, a.accounts from safety_sync.reader_accounts a join pg_roles r on r.oid = a.role),
+  t as (
+    select c.oid::regclass::text as name, c.relrowsecurity as is_enabled,
+      exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'accounts') as has_policy,
+      exists (select from confined) as is_confined
+    from pg_class c where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'p') and ${HAS_ACCOUNT})
+  select 1 as step, format('alter view safety.%I set (%s = true)', c.relname, o.option) as statement
+  from pg_class c cross join lateral (
+    select case when c.relname in ${OWNERS_VIEWS} then 'security_barrier' else 'security_invoker' end as option) o
+  where c.relkind = 'v' and ${IS_SAFE} and not coalesce(c.reloptions @> array[o.option || '=true'], false)
+  union all select 2, 'create policy accounts on ' || name || $$ ${POLICY} $$ from t where is_confined and not has_policy
+  union all select 3, 'alter table ' || name || ' enable row level security' from t where is_confined and not is_enabled
+  union all select 2, 'alter table ' || name || ' disable row level security' from t where not is_confined and is_enabled and has_policy
+  union all select 3, 'drop policy accounts on ' || name from t where not is_confined and has_policy
+  union all select 4, format('grant usage on schema safety to %I', r.rolname) from confined r, pg_namespace n
+  where r.accounts <> '{}' and n.nspname = 'safety'
     and not exists (select from aclexplode(n.nspacl) g where g.grantee = r.oid and g.privilege_type = 'USAGE')
-  union all
-  select format('grant select on %s to %I', string_agg(format('safety.%I', c.relname), ', ' order by c.relname), r.rolname)
-  from pg_class c, pg_roles r where r.rolname = any ($1::text[]) and c.relkind in ('r', 'p', 'v') and ${IS_SAFE}
+  union all select 5, format('grant select on %s to %I', string_agg(format('safety.%I', c.relname), ', ' order by c.relname), r.rolname)
+  from pg_class c, confined r where r.accounts <> '{}' and c.relkind in ('r', 'p', 'v') and ${IS_SAFE}
     and not exists (select from aclexplode(c.relacl) g where g.grantee = r.oid and g.privilege_type = 'SELECT')
-  group by r.rolname`;
+  group by r.rolname
+  order by step, statement`;
+
+const WHY_NOT_CONFINE = `select case
+    when exists (select from pg_extension where extname = 'citus')
+      then 'Citus does not keep row-level security on its nodes: what one account may not read, another that lies on the same node would show'
+    when current_setting('server_version_num')::int < 150000
+      then 'PostgreSQL 14 has no views that read with the rights of the caller: they would show every account (PostgreSQL 15 has them)'
+  end as reason`;
 
 /** Why roles cannot be confined here; null: they can. */
 export async function whyNotConfine(connection: TextQueries): Promise<string | null> {
-  const [server] = await connection.query<{ is_new: boolean; has_citus: boolean }>(
-    `select current_setting('server_version_num')::int >= 150000 as is_new,
-       exists (select from pg_extension where extname = 'citus') as has_citus`,
-  );
-  if (server?.has_citus === true) {
-    return 'Citus does not keep row-level security on its nodes: what one account may not read, another that lies on the same node would show';
-  }
-  return server?.is_new === true
-    ? null
-    : 'PostgreSQL 14 has no views that read with the rights of the caller: they would show every account (PostgreSQL 15 has them)';
+  const [found] = await connection.query<{ reason: string | null }>(WHY_NOT_CONFINE);
+  return found?.reason ?? null;
 }
 
 /** What a role may read. */
@@ -101,19 +100,9 @@ export async function readConfinements(connection: TextQueries): Promise<Confine
   return rows.map((row) => ({ role: row.role, accounts: (JSON.parse(row.accounts) as string[]).toSorted() }));
 }
 
-/** The statements that are missing in the confinement; there are policies only while a role is confined. */
-export async function readMissing(connection: TextQueries): Promise<readonly string[]> {
-  const confined = await readConfinements(connection);
-  const roles = confined.filter(({ accounts }) => accounts.length > 0).map((one) => one.role);
-  const policies = confined.length > 0 ? ADD_POLICIES : DROP_POLICIES;
-  const found = [
-    ...(await connection.query<{ statement: string }>(SECURE_VIEWS)),
-    ...(await connection.query<{ statement: string }>(policies)),
-    // Last: until every table has its policy a role may read nothing.
-    ...(await connection.query<{ statement: string }>(GRANTS, [toArrayLiteral(roles)])),
-  ];
-  return found.map(({ statement }) => statement);
-}
+/** See `MISSING`. */
+export const readMissing = async (connection: TextQueries): Promise<readonly string[]> =>
+  (await connection.query<{ statement: string }>(MISSING)).map(({ statement }) => statement);
 
 /**
  * Completes the confinement after migrations and changes of access, if this user owns the tables. Part of the migrating

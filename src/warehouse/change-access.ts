@@ -25,17 +25,6 @@ async function assertOwner(connection: TextQueries): Promise<void> {
   );
 }
 
-async function assertKnown(
-  connection: TextQueries,
-  wanted: readonly string[],
-  configured: readonly string[],
-) {
-  const known = [...new Set([...configured, ...(await readStoredAccounts(connection))])].toSorted();
-  const unknown = wanted.filter((name) => !known.includes(name));
-  if (unknown.length === 0) return;
-  throw usageError(`no account is named ${unknown.join(', ')}; there are: ${nameSome(known, LISTED_NAMES)}`);
-}
-
 async function assertFit(connection: TextQueries, role: string): Promise<void> {
   const [found] = await connection.query('select from pg_roles where rolname = $1', [role]);
   if (found === undefined) {
@@ -52,29 +41,35 @@ async function assertFit(connection: TextQueries, role: string): Promise<void> {
   );
 }
 
-const write = (connection: TextQueries, { role, accounts }: Confinement) =>
+const write = (connection: TextQueries, role: string, accounts: readonly string[]) =>
   connection.query(
     `insert into safety_sync.reader_accounts (role, accounts) values (to_regrole(quote_ident($1)), $2::text[])
      on conflict (role) do update set accounts = excluded.accounts`,
     [role, toArrayLiteral(accounts)],
   );
 
-const findConfinement = async (connection: TextQueries, role: string): Promise<Confinement | undefined> =>
-  (await readConfinements(connection)).find((one) => one.role === role);
+/** undefined: the role is not confined. */
+const readAccountsOf = async (connection: TextQueries, role: string) =>
+  (await readConfinements(connection)).find((one) => one.role === role)?.accounts;
 
 /** `configured`: accounts that may be named before they have rows. Returns what the role may read now. */
 export async function grantAccess(
   { connection, migrate }: Warehouse,
   { role, accounts, configured }: Confinement & { readonly configured: readonly string[] },
-): Promise<Confinement> {
+): Promise<readonly string[]> {
   const reason = await whyNotConfine(connection);
   if (reason !== null) throw new SafetySyncError('access_unsupported', reason);
   await assertOwner(connection);
-  await assertKnown(connection, accounts, configured);
+  const known = [...new Set([...configured, ...(await readStoredAccounts(connection))])].toSorted();
+  const unknown = accounts.filter((name) => !known.includes(name));
+  if (unknown.length > 0)
+    throw usageError(
+      `no account is named ${unknown.join(', ')}; there are: ${nameSome(known, LISTED_NAMES)}`,
+    );
   await assertFit(connection, role);
-  const before = (await findConfinement(connection, role))?.accounts ?? [];
-  const now = { role, accounts: [...new Set([...before, ...accounts])].toSorted() };
-  await write(connection, now);
+  const before = (await readAccountsOf(connection, role)) ?? [];
+  const now = [...new Set([...before, ...accounts])].toSorted();
+  await write(connection, role, now);
   await migrate({ patienceMs: PATIENCE_MS });
   return now;
 }
@@ -86,16 +81,16 @@ export async function grantAccess(
 export async function revokeAccess(
   { connection, migrate }: Warehouse,
   { role, accounts }: Confinement,
-): Promise<Confinement> {
-  const before = await findConfinement(connection, role);
+): Promise<readonly string[]> {
+  const before = await readAccountsOf(connection, role);
   if (before === undefined) throw usageError(`${role} is not confined to accounts`);
-  const unknown = accounts.filter((name) => !before.accounts.includes(name));
+  const unknown = accounts.filter((name) => !before.includes(name));
   if (unknown.length > 0)
-    throw usageError(`${role} may not read ${unknown.join(', ')}; it may read ${before.accounts.join(', ')}`);
+    throw usageError(`${role} may not read ${unknown.join(', ')}; it may read ${before.join(', ')}`);
   await assertOwner(connection);
-  const left = accounts.length === 0 ? [] : before.accounts.filter((name) => !accounts.includes(name));
-  await write(connection, { role, accounts: left });
-  if (left.length > 0) return { role, accounts: left };
+  const left = accounts.length === 0 ? [] : before.filter((name) => !accounts.includes(name));
+  await write(connection, role, left);
+  if (left.length > 0) return left;
   const quoted = `"${role.replaceAll('"', '""')}"`;
   await connection.query(`revoke select on all tables in schema safety from ${quoted}`);
   await connection.query(`revoke usage on schema safety from ${quoted}`);
@@ -105,19 +100,7 @@ export async function revokeAccess(
     [role],
   );
   await migrate({ patienceMs: PATIENCE_MS });
-  return { role, accounts: left };
-}
-
-/** Lets confined roles read an account by its new name, too; `to` null: none of them reads it any more. */
-export async function renameForReaders(
-  connection: TextQueries,
-  { from, to }: { readonly from: string; readonly to: string | null },
-): Promise<void> {
-  await connection.query(
-    `update safety_sync.reader_accounts set accounts = ${to === null ? 'array_remove(accounts, $1)' : 'array_append(accounts, $2)'}
-     where accounts @> array[$1::text]${to === null ? '' : ' and not accounts @> array[$2::text]'}`,
-    to === null ? [from] : [from, to],
-  );
+  return left;
 }
 
 /** The confined roles, and a sentence with the next step for each way by which they see more or less than their accounts. */

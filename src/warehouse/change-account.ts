@@ -14,11 +14,15 @@ import {
 import { moveSource, type Source } from '../engine/control-tables/sources.ts';
 import { streamLockKey } from '../engine/control-tables/stream-session.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
-import { type Connection, openConnection, type TextQueries } from '../engine/database/connection.ts';
+import {
+  type Connection,
+  type Database,
+  openConnection,
+  type TextQueries,
+} from '../engine/database/connection.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { HAS_ACCOUNT } from './access.ts';
-import { renameForReaders } from './change-access.ts';
 import { readCitus } from './citus.ts';
 
 /** A table with an account, and those whose rows belong to its rows. */
@@ -85,13 +89,6 @@ function changeStatement({ name, key, children }: AccountTable, isRename: boolea
   );
   return `with next as materialized (${next}), ${changes.join('')}changed as (update ${name} set account_id = $2
     where (${key}) in (select ${key} from next) returning 1 as one) ${counted}`;
-}
-
-interface ChangeContext {
-  readonly databaseUrl: string;
-  /** Changes the roles that may read the account, outside of the session with the locks. */
-  readonly connection: Connection;
-  readonly signal: AbortSignal;
 }
 
 /** Runs `work` in a session with the locks of all streams of these accounts. Error: `account_busy`. */
@@ -171,36 +168,41 @@ async function changeTables(session: TextQueries, { from, to }: AccountChange, s
   }
 }
 
+/** Confined roles read the account by its new name, or not any more. */
+const CHANGE_READERS = `update safety_sync.reader_accounts
+  set accounts = array_remove(array_replace(accounts, $1::text, $2::text), null) where accounts @> array[$1::text]`;
+
 /**
  * Gives all rows of an account another name, or removes them if there is none. Errors: `usage_invalid` (the account has no
  * rows, or the new name has some), `account_busy`, `database_permission`.
  */
-export async function changeAccount(context: ChangeContext, change: AccountChange): Promise<void> {
+export async function changeAccount(
+  databaseUrl: string,
+  change: AccountChange,
+  signal: AbortSignal,
+): Promise<void> {
   const { from, to } = change;
-  const { connection, signal } = context;
-  if (to !== null && (await readCitus(connection))?.isDistributed === true) {
-    throw usageError(
-      'on a Citus cluster rows lie where the name of their account puts them: it cannot be changed',
-      `Configure ${to}, let it read everything anew (safety-sync sync), and then: ${commandOf({ from, to: null })}`,
-    );
-  }
-  await withLocks(context.databaseUrl, to === null ? [from] : [from, to], async (session) => {
-    const isBegun = await hasBegun(session, change);
-    await renameForReaders(session, change);
-    if (!isBegun) await recordAccountChange(session, change);
+  await withLocks(databaseUrl, to === null ? [from] : [from, to], async (session) => {
+    if (to !== null && (await readCitus(session))?.isDistributed === true) {
+      throw usageError(
+        'on a Citus cluster rows lie where the name of their account puts them: it cannot be changed',
+        `Configure ${to}, let it read everything anew (safety-sync sync), and then: ${commandOf({ from, to: null })}`,
+      );
+    }
+    if (!(await hasBegun(session, change))) await recordAccountChange(session, change);
     await changeTables(session, change, signal);
-    if (to !== null) await renameForReaders(session, { from, to: null });
+    await session.query(CHANGE_READERS, [from, to]);
     await removeAccountChange(session, change);
   });
 }
 
 /** Lets the account be read from another address: everything is read from there as if for the first time. Error: `account_busy`. */
-export async function moveAccount(
-  { databaseUrl, connection }: Pick<ChangeContext, 'databaseUrl' | 'connection'>,
+export const moveAccount = (
+  databaseUrl: string,
+  db: Database,
   { accountId, source }: { readonly accountId: string; readonly source: Source },
-): Promise<void> {
-  await withLocks(databaseUrl, [accountId], async (session) => {
+): Promise<void> =>
+  withLocks(databaseUrl, [accountId], async (session) => {
     await assertUnchanged(session, accountId);
-    await moveSource(connection.db, accountId, source);
+    await moveSource(db, accountId, source);
   });
-}

@@ -4,6 +4,7 @@
  * one PostgreSQL.
  */
 import { SafetySyncError } from '../shared/errors.ts';
+import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import type { TextQueries } from '../engine/database/connection.ts';
 import { HAS_ACCOUNT } from './access.ts';
 import { READER_ROLE } from './reader-role.ts';
@@ -11,37 +12,22 @@ import { READER_ROLE } from './reader-role.ts';
 const OLDEST_CITUS = 13;
 /** Small, and common to all accounts or read by all of them: a copy on every node. */
 const REFERENCE_TABLES = ['safety.calendar', 'safety.reporting_settings', 'safety_sync.account_changes'];
-/** Read and written by `migrate` alone. */
-const LOCAL_TABLES = ['safety_sync.migrations'];
 /** The first table that is distributed; the others are colocated with it. */
 const FIRST_TABLE = 'safety.followups';
 
-interface DistributedTable {
-  readonly name: string;
-  readonly placed: string | null;
-  readonly has_account: boolean;
-}
-
-/** Parents first: a foreign key may only point to a table that is distributed already. */
-async function readTables(connection: TextQueries): Promise<readonly DistributedTable[]> {
-  return await connection.query<DistributedTable>(
-    `with recursive ours as (
-       select c.oid, n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-       where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p')),
-     depths as (
-       select oid, 0 as depth from ours
-       union
-       select k.conrelid, d.depth + 1 from depths d join pg_constraint k on k.confrelid = d.oid and k.contype = 'f'
-         and k.conrelid <> k.confrelid)
-     select c.name, p.partmethod::text as placed, ${HAS_ACCOUNT} as has_account
-     from ours c left join pg_dist_partition p on p.logicalrelid = c.oid
-     order by (select max(depth) from depths d where d.oid = c.oid), c.name <> '${FIRST_TABLE}', c.name`,
-  );
-}
-
-const isPlaced = ({ name, placed, has_account }: DistributedTable): boolean =>
-  LOCAL_TABLES.includes(name) ||
-  (REFERENCE_TABLES.includes(name) ? placed === 'n' : placed === 'h' || !has_account);
+/** Tables that are left to place, parents first: a foreign key may only point to a table that is placed already. */
+const UNPLACED = `with recursive ours as (
+    select c.oid, n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p')),
+  depths as (
+    select oid, 0 as depth from ours
+    union
+    select k.conrelid, d.depth + 1 from depths d join pg_constraint k on k.confrelid = d.oid and k.contype = 'f'
+      and k.conrelid <> k.confrelid)
+  select c.name, c.name = any ($1::text[]) as "isReference" from ours c left join pg_dist_partition p on p.logicalrelid = c.oid
+  where (c.name = any ($1::text[]) or ${HAS_ACCOUNT})
+    and p.partmethod::text is distinct from case when c.name = any ($1::text[]) then 'n' else 'h' end
+  order by (select max(depth) from depths d where d.oid = c.oid), c.name <> '${FIRST_TABLE}', c.name`;
 
 /** undefined: this database has no Citus. */
 export async function readCitus(connection: TextQueries) {
@@ -49,16 +35,16 @@ export async function readCitus(connection: TextQueries) {
     `select extversion as version from pg_extension where extname = 'citus'`,
   );
   if (extension === undefined) return undefined;
-  const [node] = await connection.query<{ is_coordinator: boolean }>(
-    'select citus_is_coordinator() as is_coordinator',
+  const [found] = await connection.query<{ isCoordinator: boolean; isDistributed: boolean }>(
+    `select citus_is_coordinator() as "isCoordinator",
+       exists (select from pg_dist_partition where logicalrelid = to_regclass('${FIRST_TABLE}') and partmethod = 'h') as "isDistributed"`,
   );
-  const tables = await readTables(connection);
   return {
     /** Version of the installed extension, for example `13.2-1`. */
     version: extension.version,
-    isCoordinator: node?.is_coordinator === true,
+    isCoordinator: found?.isCoordinator === true,
     /** `migrate --citus` has been run. */
-    isDistributed: tables.some(({ name, placed }) => name === FIRST_TABLE && placed === 'h'),
+    isDistributed: found?.isDistributed === true,
   };
 }
 
@@ -85,16 +71,16 @@ const ALLOW_FUNCTIONS = `select run_command_on_all_nodes(format(
 
 /** Distributes the remaining tables, with the rows that they hold. Returns the tables. */
 export async function distribute(connection: TextQueries): Promise<readonly string[]> {
-  const tables = (await readTables(connection)).filter((table) => !isPlaced(table));
-  for (const { name } of tables) {
-    if (REFERENCE_TABLES.includes(name)) {
-      await connection.query('select create_reference_table($1::text::regclass)', [name]);
-    } else {
+  const tables = await connection.query<{ name: string; isReference: boolean }>(UNPLACED, [
+    toArrayLiteral(REFERENCE_TABLES),
+  ]);
+  for (const { name, isReference } of tables) {
+    if (isReference) await connection.query('select create_reference_table($1::text::regclass)', [name]);
+    else
       await connection.query(
         `select create_distributed_table($1::text::regclass, 'account_id', colocate_with => $2)`,
         [name, name === FIRST_TABLE ? 'none' : FIRST_TABLE],
       );
-    }
   }
   // Removes the earlier rows, which stay hidden at the coordinator. All tables are truncated together, because foreign keys
   // connect them.

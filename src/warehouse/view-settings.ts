@@ -2,11 +2,11 @@
  * Settings that the views need for their readers: the time zone of days, and the addresses of records. One row per account,
  * written at the start of every command that migrates.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'drizzle-orm';
 import { primaryKey, text } from 'drizzle-orm/pg-core';
 import type { Queryable } from '../engine/database/connection.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
-import { name } from '../engine/database/sql-names.ts';
 import { accountId, instant, safetySchema } from '../engine/streams/columns.ts';
 import { RECORD_KINDS, type RecordUrls } from '../shared/record-urls.ts';
 
@@ -24,17 +24,6 @@ export const reportingSettings = safetySchema.table(
   (t) => [primaryKey({ columns: [t.account_id] })],
 );
 
-/** By account, of those that have one. */
-async function readReportingTimezones(
-  db: Queryable,
-  accountIds: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const rows = await db.execute<{ account_id: string; timezone: string }>(
-    sql`select account_id, timezone from ${reportingSettings} where account_id = any (${toArrayLiteral(accountIds)}::text[])`,
-  );
-  return new Map(rows.map((row) => [row.account_id, row.timezone]));
-}
-
 /**
  * Writes only changes. What is not set keeps its stored value, because a command without the variable would otherwise shift
  * all days in views. A new account without a zone gets UTC. Returns the accounts with a replaced zone, and that zone.
@@ -45,26 +34,27 @@ export async function writeViewSettings(
   wanted: readonly { readonly accountId: string; readonly timezone: string | null }[],
   urls: RecordUrls = {},
 ) {
-  const ids = wanted.map(({ accountId: id }) => id);
-  const written = await readReportingTimezones(db, ids);
-  const zones = wanted.flatMap(({ accountId: id, timezone: configured }) => {
-    const before = written.get(id) ?? null;
-    const timezone = configured ?? before ?? 'UTC';
-    return timezone === before ? [] : [{ accountId: id, timezone, before }];
-  });
-  if (zones.length > 0)
-    await db.execute(sql`insert into ${reportingSettings} as t (account_id, timezone, changed_at)
-      select account, zone, now() from unnest(${toArrayLiteral(zones.map(({ accountId: id }) => id))}::text[],
-        ${toArrayLiteral(zones.map(({ timezone }) => timezone))}::text[]) as n (account, zone)
-      where now() at time zone zone is not null
-      on conflict (account_id) do update set timezone = excluded.timezone, changed_at = excluded.changed_at
-      where t.timezone <> excluded.timezone`);
-  for (const kind of RECORD_KINDS) {
-    const column = name(`${kind}_url`);
-    const url = urls[kind] ?? null;
-    if (url !== null)
-      await db.execute(sql`update ${reportingSettings} set ${column} = ${url}
-        where account_id = any (${toArrayLiteral(ids)}::text[]) and ${column} is distinct from ${url}`);
+  const ids = toArrayLiteral(wanted.map(({ accountId: id }) => id));
+  const stored = await db
+    .select()
+    .from(reportingSettings)
+    .where(sql`account_id = any (${ids}::text[])`);
+  const set = Object.fromEntries(
+    RECORD_KINDS.flatMap((kind) => (urls[kind] === undefined ? [] : [[`${kind}_url`, urls[kind]]])),
+  );
+  const moved: { accountId: string; timezone: string; before: string }[] = [];
+  for (const { accountId: id, timezone: configured } of wanted) {
+    const before = stored.find((one) => one.account_id === id);
+    const timezone = configured ?? before?.timezone ?? 'UTC';
+    const isMoved = timezone !== before?.timezone;
+    if (!isMoved && isDeepStrictEqual({ ...before, ...set }, before)) continue;
+    await db.execute(sql`select now() at time zone ${timezone}`);
+    const row = { timezone, ...set, ...(isMoved && { changed_at: sql`now()` }) };
+    await db
+      .insert(reportingSettings)
+      .values({ account_id: id, changed_at: sql`now()`, ...row })
+      .onConflictDoUpdate({ target: reportingSettings.account_id, set: row });
+    if (before !== undefined && isMoved) moved.push({ accountId: id, timezone, before: before.timezone });
   }
-  return zones.filter(({ before }) => before !== null);
+  return moved;
 }

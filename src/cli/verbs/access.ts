@@ -31,7 +31,7 @@ const grant: Verb = {
     return OF_ALL;
   },
   async run({ app: { warehouse, accountIds: configured } }, { account: accounts = [] }, [role = '']) {
-    return outputOf(role, (await grantAccess(warehouse, { role, accounts, configured })).accounts);
+    return outputOf(role, await grantAccess(warehouse, { role, accounts, configured }));
   },
 };
 
@@ -43,7 +43,7 @@ const revoke: Verb = {
   common: ['json'],
   needs: () => OF_ALL,
   async run({ app: { warehouse } }, { account: accounts = [] }, [role = '']) {
-    return outputOf(role, (await revokeAccess(warehouse, { role, accounts })).accounts);
+    return outputOf(role, await revokeAccess(warehouse, { role, accounts }));
   },
 };
 

@@ -92,7 +92,7 @@ async function change(
   const what = to === null ? `To be removed: account ${from}` : `To be renamed to ${to}: account ${from}`;
   terminal.note(`${what}, ${formatNumber(rows, 'row')} in ${formatNumber(tables, 'table')}.`);
   await confirm(terminal, options, to ?? from, commandOf({ from, to }));
-  await changeAccount({ databaseUrl: warehouse.url, connection, signal }, { from, to });
+  await changeAccount(warehouse.url, { from, to }, signal);
   return {
     json: { account_id: from, renamed_to: to },
     lines: [
@@ -129,7 +129,7 @@ const move: Verb = {
   common: ['yes', 'json'],
   needs: () => ({ needsService: true }),
   async run({ app, terminal }, options, [name = '']) {
-    const { accounts, connection, warehouse } = app;
+    const { accounts, db, warehouse } = app;
     const account = accounts.find(({ id }) => id === name);
     if (account === undefined) {
       throw usageError(
@@ -155,7 +155,7 @@ const move: Verb = {
     );
     await confirm(terminal, options, name, `safety-sync accounts move ${name}`);
     const source = { ...current, service_id: current.service_id ?? stored.service_id };
-    await moveAccount({ databaseUrl: warehouse.url, connection }, { accountId: name, source });
+    await moveAccount(warehouse.url, db, { accountId: name, source });
     return {
       json: { account_id: name, from: stored.address, to: current.address },
       lines: [`Account ${name} belongs to ${to} now. Next: safety-sync sync`],
