@@ -5,15 +5,13 @@ import type { Database } from '../engine/database/connection.ts';
 import { names } from '../engine/streams/names.ts';
 import { labels } from './labels.ts';
 import { formatNumber } from '../shared/format.ts';
-import { SafetySyncError, usageError } from '../shared/errors.ts';
+import { usageError } from '../shared/errors.ts';
 import type { BadLine, Label, LabelLine, LabelsFile } from './labels-file.ts';
 
 interface ImportOptions {
   readonly accountId: string;
   /** For each kind in the file, stored labels that the file lacks are removed. */
   readonly replace: boolean;
-  /** When aborted, the import is rolled back. */
-  readonly signal: AbortSignal;
 }
 
 const MOST_LISTED = 20;
@@ -51,14 +49,11 @@ function refuse(bad: readonly BadLine[]): void {
   );
 }
 
-/**
- * Throws `usage_invalid` with every invalid line, or `interrupted`; both import nothing. Importing a file twice changes
- * nothing.
- */
+/** Throws `usage_invalid` with every invalid line, and then imports nothing. Importing a file twice changes nothing. */
 export async function importLabels(
   db: Database,
   { lines, kinds, unfilled, bad }: LabelsFile,
-  { accountId, replace, signal }: ImportOptions,
+  { accountId, replace }: ImportOptions,
 ) {
   return await db.transaction(async (tx) => {
     // One import at a time, because a parent could be removed while another import refers to it.
@@ -73,7 +68,6 @@ export async function importLabels(
       select kind, id from ${names} where account_id = ${accountId}
       union all select l.kind, l.id from ${labels} l where l.account_id = ${accountId} and not (${isGone})`);
     refuse([...bad, ...checkLabels(lines, named)]);
-    if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped: no label was imported');
     const written = await tx.execute<{ is_new: boolean }>(sql`
       insert into ${labels} as l (account_id, kind, id, label, parent_id)
       select ${accountId}::text, r.kind, r.id, r.label, r."parentId" from ${records}

@@ -1,5 +1,5 @@
 /** Reads and writes the CSV file of labels: `kind,id,label,parent_id,seen`. */
-import { CsvError, type Info, parse } from 'csv-parse/sync';
+import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import { LABEL_KINDS, type LabelKind } from './labels.ts';
 import { usageError } from '../shared/errors.ts';
@@ -18,7 +18,7 @@ export interface Label {
 }
 
 export interface LabelLine extends Label {
-  /** The first line of the record in the file, from 1. */
+  /** The last line of the record in the file, from 1. */
   readonly line: number;
 }
 
@@ -40,81 +40,67 @@ export interface LabelsFile {
 /** The form that a spreadsheet gives to a long number. */
 const ROUNDED = /^\d([.,]\d+)?E\+\d+$/i;
 
-interface Row {
-  readonly line: number;
-  readonly cells: readonly string[];
-}
-
-function readRows(bytes: Uint8Array): Row[] {
+function decode(bytes: Uint8Array): string {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    const [header = ''] = text.split(/\r?\n|\r/, 1);
-    // A spreadsheet may write `;` or tabs.
-    const delimiter = [';', '\t'].find((one) => header.includes(one)) ?? ',';
-    const parsed = parse(text, { delimiter, bom: true, info: true, relax_column_count: true });
-    let next = 1;
-    return (parsed as unknown as { record: string[]; info: Info }[]).map(({ record, info }) => {
-      const line = next;
-      // Quoted texts may span several lines.
-      next = info.lines + 1;
-      return { line, cells: record.map((cell) => fromSpreadsheet(cell.trim())) };
-    });
+    // Drops a byte order mark.
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
-    if (cause instanceof CsvError) {
-      throw usageError(
-        `the labels file is not CSV: ${cause.message}`,
-        'A text in quotes ends with a quote, and a quote within it is written twice.',
-        cause,
-      );
-    }
-    throw usageError(
-      'the labels file is not UTF-8',
-      'Save it as UTF-8; in a spreadsheet choose “CSV UTF-8”.',
-      cause,
-    );
+    const advice = 'Save it as UTF-8; in a spreadsheet choose “CSV UTF-8”.';
+    throw usageError('the labels file is not UTF-8', advice, cause);
   }
 }
 
-function readHeader({ cells }: Row): string[] {
+function readHeader(cells: readonly string[]): string[] {
   const names = cells.map((name) => name.toLowerCase());
-  const isWhole = ['kind', 'id', 'label'].every((name) => names.includes(name));
-  if (isWhole && names.every((name, at) => COLUMNS.includes(name) && names.indexOf(name) === at))
-    return names;
+  const known = COLUMNS.filter((name) => names.includes(name));
+  if (known.length === names.length && known.slice(0, 3).join() === 'kind,id,label') return names;
   throw usageError(
     `line 1 of the labels file names the columns ${JSON.stringify(names.join(',').slice(0, 200))}; expected ${COLUMNS.join(',')} (parent_id and seen can be left out)`,
     'safety-sync labels template writes such a file.',
   );
 }
 
+const QUOTES = 'a text with delimiters or quotes is put in quotes, and a quote in it is written twice';
+
 /** Separates valid and invalid lines. Throws `usage_invalid` when the file is not a CSV file of labels. */
 export function readLabelsFile(bytes: Uint8Array): LabelsFile {
-  const [header = { line: 1, cells: [] }, ...rows] = readRows(bytes);
-  const columns = readHeader(header);
+  const text = decode(bytes);
+  const [header = ''] = text.split(/[\r\n]/, 1);
   const lines: LabelLine[] = [];
   const kinds = new Set<LabelKind>();
   const bad: BadLine[] = [];
   let unfilled = 0;
-  for (const { line, cells } of rows.filter((row) => row.cells.some((cell) => cell !== ''))) {
+  function addRow(row: Readonly<Record<string, string>>, line: number): void {
+    const { id = '', label = '', parent_id: parentId = '' } = row;
+    const kind = LABEL_KINDS.find((one) => one === row['kind']?.toLowerCase());
     const refuse = (problem: string): void => void bad.push({ line, problem });
-    const cell = (column: string): string => cells[columns.indexOf(column)] ?? '';
-    const word = cell('kind').toLowerCase();
-    const kind = LABEL_KINDS.find((one) => one === word);
-    const id = cell('id');
     if (kind !== undefined) kinds.add(kind);
-    if (cells.slice(columns.length).some((one) => one !== ''))
-      refuse(
-        `has ${cells.length} cells where the first line has ${columns.length}; put a text with a delimiter in quotes`,
-      );
-    else if (kind === undefined)
-      refuse(`kind ${JSON.stringify(word)} is not known; it is one of ${LABEL_KINDS.join(', ')}`);
+    if (Object.values(row).every((cell) => cell === '')) return;
+    if (kind === undefined)
+      refuse(`kind ${JSON.stringify(row['kind'])} is not known; it is one of ${LABEL_KINDS.join(', ')}`);
     else if (id === '') refuse('has no id; write the id that the label is for, or remove the line');
     else if (ROUNDED.test(id))
       refuse(
         `id ${id} is a number that a spreadsheet has rounded; format the column as text and write the whole id`,
       );
-    else if (cell('label') === '' && cell('parent_id') === '') unfilled += 1;
-    else lines.push({ line, kind, id, label: cell('label') || null, parentId: cell('parent_id') || null });
+    else if (label === '' && parentId === '') unfilled += 1;
+    else lines.push({ line, kind, id, label: label || null, parentId: parentId || null });
   }
+  // The header of an empty file is empty.
+  parse(text || '\n', {
+    // A spreadsheet may write `;` or tabs.
+    delimiter: [';', '\t'].find((one) => header.includes(one)) ?? ',',
+    columns: readHeader,
+    relax_column_count_less: true,
+    cast: (cell) => fromSpreadsheet(cell.trim()),
+    on_record(row: Readonly<Record<string, string>>, info) {
+      addRow(row, info.lines);
+      return null;
+    },
+    skip_records_with_error: true,
+    on_skip: (error) =>
+      void bad.push({ line: Number(error?.['lines']), problem: `${String(error?.message)}; ${QUOTES}` }),
+  });
   return { lines, kinds, unfilled, bad };
 }
 

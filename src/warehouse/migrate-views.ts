@@ -17,7 +17,7 @@ export interface ViewStep {
   readonly apply: readonly Definition[];
 }
 
-const isOurs = new Set(DEFINITIONS.filter(({ isView }) => isView).map(({ name }) => name));
+const OURS: readonly string[] = DEFINITIONS.filter(({ isView }) => isView).map(({ name }) => name);
 const NAMES = new RegExp(`\\bsafety\\.(${DEFINITIONS.map(({ name }) => name).join('|')})\\b`, 'g');
 
 /** The views among these that exist with columns that the new definition, a temporary view, does not begin with. */
@@ -34,9 +34,8 @@ const readingFrom = (roots: string): string => `with recursive d (oid, depth) as
     union
     select w.ev_class, d.depth + 1 from d join pg_depend p on p.refclassid = 'pg_class'::regclass and p.refobjid = d.oid
       and p.classid = 'pg_rewrite'::regclass join pg_rewrite w on w.oid = p.objid and w.ev_class <> d.oid)
-  select c.relname as name, c.oid::regclass::text as shown, c.relnamespace = 'safety'::regnamespace as "isInSafety"
-  from d join pg_class c on c.oid = d.oid where c.relkind in ('v', 'm')
-  group by c.oid, c.relname, c.relnamespace order by max(d.depth) desc`;
+  select c.oid::regclass::text as name from d join pg_class c on c.oid = d.oid where c.relkind in ('v', 'm')
+  group by c.oid order by max(d.depth) desc`;
 
 const OF_VIEWS = readingFrom(
   `select to_regclass('safety.' || quote_ident(name))::oid, 0 from unnest($1::text[]) v (name)`,
@@ -46,24 +45,16 @@ const OF_COLUMN = readingFrom(`select w.ev_class, 0 from pg_attribute a join pg_
       and p.classid = 'pg_rewrite'::regclass join pg_rewrite w on w.oid = p.objid
     where a.attrelid = to_regclass($1) and a.attname = $2`);
 
-interface Dependent {
-  readonly name: string;
-  readonly shown: string;
-  readonly isInSafety: boolean;
-}
-
-/** The names to drop, those that read others first. Error: a view that is not ours reads one of them. */
-function assertOurs(dependents: readonly Dependent[]): string[] {
-  const foreign = dependents.filter(({ name, isInSafety }) => !isInSafety || !isOurs.has(name));
-  if (foreign.length === 0) return dependents.map(({ name }) => name);
-  const names = foreign.map(({ shown }) => shown).join(', ');
-  throw new SafetySyncError(
-    'view_in_the_way',
-    `columns change that ${names} read${foreign.length === 1 ? 's' : ''}`,
-    {
-      advice: `Drop ${names}, run safety-sync migrate, and create ${foreign.length === 1 ? 'it' : 'them'} again.`,
-    },
-  );
+/** The names to drop, those that read others first. Error: one of these views is not ours. */
+function assertOurs(found: readonly { readonly name: string }[], ours = OURS): string[] {
+  const isOurs = (name: string): boolean => ours.some((own) => name === `safety.${own}`);
+  const foreign = found.map(({ name }) => name).filter((name) => !isOurs(name));
+  if (foreign.length === 0) return found.map(({ name }) => name.slice('safety.'.length));
+  const names = foreign.join(', ');
+  const [reads, it] = foreign.length === 1 ? ['reads', 'it'] : ['read', 'them'];
+  throw new SafetySyncError('view_in_the_way', `columns change that ${names} ${reads}`, {
+    advice: `Drop ${names}, run safety-sync migrate, and create ${it} again.`,
+  });
 }
 
 /** The column whose removal or change of type is refused while a view reads it. */
@@ -74,7 +65,7 @@ const CHANGED_COLUMN =
 export async function readViewsInTheWay(connection: TextQueries, statement: string): Promise<string[]> {
   const [, table, column] = CHANGED_COLUMN.exec(statement) ?? [];
   if (table === undefined || column === undefined) return [];
-  return assertOurs(await connection.query<Dependent>(OF_COLUMN, [table, column]));
+  return assertOurs(await connection.query(OF_COLUMN, [table, column]));
 }
 
 /**
@@ -91,31 +82,16 @@ export async function planViews(
   const views = changed.filter(({ isView }) => isView).map(({ name }) => name);
   const differing = await connection.query<{ name: string }>(COLUMNS_DIFFER, [toArrayLiteral(views)]);
   await connection.query('rollback to savepoint plan');
-  const drop = await dependentsOf(connection, [...dropped, ...differing.map(({ name }) => name)], dropped);
+  const roots = [...dropped, ...differing.map(({ name }) => name)];
+  const drop = assertOurs(await connection.query(OF_VIEWS, [toArrayLiteral(roots)]), [...OURS, ...dropped]);
   const isAgain = ({ name }: Definition): boolean => drop.includes(name);
   const alone = (some: readonly Definition[]): ViewStep[] =>
     some.filter((one) => changed.includes(one)).map((one) => ({ drop: [], apply: [one] }));
-  if (drop.length === 0) return alone(DEFINITIONS);
   // What changes between them may be read by one of them.
   const from = Math.max(0, DEFINITIONS.findIndex(isAgain));
   const to = DEFINITIONS.findLastIndex(isAgain) + 1;
   const together = DEFINITIONS.slice(from, to).filter((one) => isAgain(one) || changed.includes(one));
-  return [
-    ...alone(DEFINITIONS.slice(0, from)),
-    { drop, apply: together },
-    ...alone(DEFINITIONS.slice(Math.max(from, to))),
-  ];
-}
-
-async function dependentsOf(
-  connection: TextQueries,
-  roots: readonly string[],
-  dropped: readonly string[],
-): Promise<string[]> {
-  if (roots.length === 0) return [];
-  const all = await connection.query<Dependent>(OF_VIEWS, [toArrayLiteral(roots)]);
-  assertOurs(all.filter(({ name, isInSafety }) => !(isInSafety && dropped.includes(name))));
-  return all.map(({ name }) => name);
+  return [...alone(DEFINITIONS.slice(0, from)), { drop, apply: together }, ...alone(DEFINITIONS.slice(to))];
 }
 
 /** Rights that were granted on views by hand, as the statements that grant them again. */
@@ -137,34 +113,21 @@ const READ_GRANTS = `
  */
 export async function dropViews(connection: TextQueries, names: readonly string[]): Promise<string[]> {
   if (names.length === 0) return [];
-  const staying = names.filter((name) => isOurs.has(name));
+  const staying = names.filter((name) => OURS.includes(name));
   const grants = await connection.query<{ statement: string }>(READ_GRANTS, [toArrayLiteral(staying)]);
   for (const name of names) await connection.query(`drop view if exists safety.${name}`);
   return grants.map(({ statement }) => statement);
 }
 
+const RECORD = `with before as (delete from ${LEDGER} where name = any ($1::text[]))
+  insert into ${LEDGER} (name, hash, program_version) select name, hash, $3 from unnest($1::text[], $2::text[]) d (name, hash)`;
+
 /** Part of a transaction: also sets what protects a confined reader, because a replaced view has lost it. */
-export async function applyDefinitions(
-  connection: TextQueries,
-  apply: readonly Definition[],
-  grants: readonly string[] = [],
-): Promise<void> {
+export async function applyStep(connection: TextQueries, { drop, apply }: ViewStep): Promise<void> {
+  const grants = await dropViews(connection, drop);
   for (const { statements } of apply) await connection.query(statements);
   for (const statement of grants) await connection.query(statement);
-  await connection.query(`delete from ${LEDGER} where name = any ($1::text[])`, [
-    toArrayLiteral(apply.map(({ name }) => name)),
-  ]);
-  for (const { name, hash } of apply) {
-    await connection.query(`insert into ${LEDGER} (hash, name, program_version) values ($1, $2, $3)`, [
-      hash,
-      name,
-      VERSION,
-    ]);
-  }
+  const [names, hashes] = [apply.map(({ name }) => name), apply.map(({ hash }) => hash)];
+  await connection.query(RECORD, [toArrayLiteral(names), toArrayLiteral(hashes), VERSION]);
   await completeAccess(connection);
-}
-
-/** Carries out one step. */
-export async function applyStep(connection: TextQueries, { drop, apply }: ViewStep): Promise<void> {
-  await applyDefinitions(connection, apply, await dropViews(connection, drop));
 }

@@ -18,14 +18,7 @@ import { completeAccess, readConfinements } from './access.ts';
 import { extendCalendar } from './calendar.ts';
 import { assertCitus, distribute, grantControl, readCitus } from './citus.ts';
 import { writeComments } from './comments.ts';
-import {
-  applyDefinitions,
-  applyStep,
-  dropViews,
-  planViews,
-  readViewsInTheWay,
-  type ViewStep,
-} from './migrate-views.ts';
+import { applyStep, dropViews, planViews, readViewsInTheWay, type ViewStep } from './migrate-views.ts';
 import { grantReader } from './reader-role.ts';
 
 const APPLICATION = 'safety-sync migrate';
@@ -114,73 +107,63 @@ async function migrateTables(
       VERSION,
     ]);
   }
-  if (isNew) {
-    await applyDefinitions(connection, DEFINITIONS);
-    return [];
-  }
   const changed = DEFINITIONS.filter((one) => status.changed.includes(one) || inTheWay.includes(one.name));
-  const steps = await planViews(connection, { changed, dropped: status.dropped });
-  if (inTheWay.length > 0) {
-    for (const step of steps) await applyStep(connection, step);
-    for (const statement of grants) await connection.query(statement);
-    return [];
-  }
-  if (missing.length > 0) await completeAccess(connection);
-  return steps;
+  const steps = isNew
+    ? [{ drop: [], apply: DEFINITIONS }]
+    : await planViews(connection, { changed, dropped: status.dropped });
+  const isAtOnce = isNew || inTheWay.length > 0;
+  if (isAtOnce) for (const step of steps) await applyStep(connection, step);
+  else if (missing.length > 0) await completeAccess(connection);
+  for (const statement of grants) await connection.query(statement);
+  return isAtOnce ? [] : steps;
 }
 
-interface Patience {
-  readonly deadlineMs: number;
-  readonly watcher: TextQueries;
-  readonly pid: number;
-  readonly warn: MigrateOptions['warn'];
-  readonly signal: AbortSignal | undefined;
-  /** What was said last about the sessions in the way. */
-  said: string;
-}
+/** The sessions that the migration waits for. */
+const BLOCKERS = `select string_agg(format('role %s (%s, pid %s), to end it: select pg_terminate_backend(%s)',
+    coalesce(a.usename, 'unknown'), a.application_name, a.pid, a.pid), '; ' order by a.pid) as names
+  from unnest(pg_blocking_pids($1)) b (pid) join pg_stat_activity a on a.pid = b.pid`;
 
-const BLOCKERS = `select format('role %s (%s, pid %s), to end it: select pg_terminate_backend(%s)',
-    coalesce(a.usename, 'unknown'), a.application_name, a.pid, a.pid) as name
-  from unnest(pg_blocking_pids($1)) b (pid) join pg_stat_activity a on a.pid = b.pid order by a.pid`;
-
-/** Names the sessions that the migration waits for, because a forgotten transaction would let it wait without a reason in the log. */
-async function nameHolders(patience: Patience): Promise<void> {
-  const blockers = await patience.watcher.query<{ name: string }>(BLOCKERS, [patience.pid]);
-  const names = blockers.map(({ name }) => name);
-  if (names.length === 0) return;
-  const message = `the migration waits for a lock of ${names.join('; ')}`;
-  // That another process migrates is the normal case where several start together.
-  if (message !== patience.said && !message.includes(`(${APPLICATION},`)) patience.warn?.(message);
-  patience.said = message;
-}
-
-/** Runs `work` in a transaction; where locks of others are in its way, again and again. Error: `migration_blocked`. */
-async function untilLocked<T>(
+/**
+ * Returns the function that runs `work` in a transaction, again and again where locks of others are in its way. Another
+ * connection looks for those sessions, because a forgotten transaction would let the migration wait without a reason in the
+ * log. Error: `migration_blocked`.
+ */
+function createTransactions(
   connection: Connection,
-  patience: Patience,
-  work: () => Promise<T>,
-): Promise<T> {
-  for (;;) {
-    // A failed look changes nothing: the migration itself reports a lost database.
-    const look = setInterval(() => void nameHolders(patience).catch(() => undefined), LOCK_TIMEOUT_MS / 3);
-    try {
-      await connection.query('begin');
-      await connection.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
-      const result = await work();
-      await connection.query('commit');
-      return result;
-    } catch (error) {
-      await connection.query('rollback').catch(() => undefined);
-      if (patience.signal?.aborted === true || !GIVES_WAY.has(databaseCode(error) ?? '')) throw error;
-      if (performance.now() > patience.deadlineMs) {
-        const said = patience.said === '' ? 'another session holds a lock' : patience.said;
-        throw new SafetySyncError('migration_blocked', said, { cause: error });
-      }
-    } finally {
-      clearInterval(look);
-    }
-    await sleep(PAUSE_MS, patience.signal);
+  { pid, watcher }: { readonly pid: number; readonly watcher: TextQueries },
+  { patienceMs = PATIENCE_MS, warn, signal }: MigrateOptions,
+) {
+  const deadlineMs = performance.now() + patienceMs;
+  let said = 'another session holds a lock';
+  async function nameHolders(): Promise<void> {
+    const [found] = await watcher.query<{ names: string | null }>(BLOCKERS, [pid]);
+    if (found?.names == null) return;
+    const message = `the migration waits for a lock of ${found.names}`;
+    // That another process migrates is the normal case where several start together.
+    if (message !== said && !message.includes(`(${APPLICATION},`)) warn?.(message);
+    said = message;
   }
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    for (;;) {
+      // A failed look changes nothing: the migration itself reports a lost database.
+      const look = setInterval(() => void nameHolders().catch(() => undefined), LOCK_TIMEOUT_MS / 3);
+      try {
+        await connection.query('begin');
+        await connection.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+        const result = await work();
+        await connection.query('commit');
+        return result;
+      } catch (error) {
+        await connection.query('rollback').catch(() => undefined);
+        if (signal?.aborted === true || !GIVES_WAY.has(databaseCode(error) ?? '')) throw error;
+        if (performance.now() > deadlineMs)
+          throw new SafetySyncError('migration_blocked', said, { cause: error });
+      } finally {
+        clearInterval(look);
+      }
+      await sleep(PAUSE_MS, signal);
+    }
+  };
 }
 
 /** The policies that confine readers would be lost on the nodes. Error: `access_unsupported`. */
@@ -199,7 +182,7 @@ async function assertUnconfined(connection: Connection): Promise<void> {
  * `database_too_old`, `database_newer`, `view_in_the_way`, `migration_blocked`, `database_error`.
  */
 export async function migrateDatabase(url: string, options: MigrateOptions = {}) {
-  const { onCitus = false, patienceMs = PATIENCE_MS, onTables, warn, signal } = options;
+  const { onCitus = false, onTables, signal } = options;
   const connection = openConnection({
     url,
     applicationName: APPLICATION,
@@ -217,9 +200,7 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
       throw new SafetySyncError('database_too_old', `this PostgreSQL is version ${String(server?.version)}`);
     }
     if (onCitus) await assertCitus(connection);
-    const deadlineMs = performance.now() + patienceMs;
-    const patience: Patience = { deadlineMs, watcher, pid: server?.pid ?? 0, warn, signal, said: '' };
-    const inTransaction = <T>(work: () => Promise<T>): Promise<T> => untilLocked(connection, patience, work);
+    const inTransaction = createTransactions(connection, { pid: server?.pid ?? 0, watcher }, options);
     // Belongs to the session, so it stays after the transaction.
     await inTransaction(() => connection.query(`select pg_advisory_lock(${MIGRATION_LOCK})`));
     const status = await readMigrationStatus(connection);

@@ -41,7 +41,6 @@ beforeAll(async () => {
   await importLabels(worker.connection.db, readLabelsFile(Buffer.from(renderLabelsFile(sandboxLabels()))), {
     accountId: 'default',
     replace: false,
-    signal: new AbortController().signal,
   });
   report = await read();
   page = renderReport(report, { title: null });

@@ -49,7 +49,7 @@ const importVerb: Verb<{ replace?: true }> = {
   takes: [['<file>', 'CSV in UTF-8, with commas, semicolons or tabs']],
   options: [['--replace', 'remove labels of the file’s kinds that it does not have']],
   common: ['account', 'json'],
-  async run({ app, signal }, { replace = false }, [path = '']) {
+  async run({ app }, { replace = false }, [path = '']) {
     const { readLabelsFile } = await import('../../warehouse/labels-file.ts');
     const bytes = await readFile(path).catch((cause: unknown) => {
       const { code = '' } = cause as NodeJS.ErrnoException;
@@ -57,7 +57,7 @@ const importVerb: Verb<{ replace?: true }> = {
       throw usageError(`cannot read the labels file ${resolve(path)} (${code})`, advice, cause);
     });
     const { id: accountId } = onlyAccountOf(app, 'a file of labels');
-    const outcome = await importLabels(app.db, readLabelsFile(bytes), { accountId, replace, signal });
+    const outcome = await importLabels(app.db, readLabelsFile(bytes), { accountId, replace });
     const { added, changed, unchanged, removed, unfilled } = outcome;
     const gone = removed === 0 ? '' : `, ${formatCount(removed)} removed`;
     const skipped = unfilled === 0 ? [] : [`${formatNumber(unfilled, 'line')} without a label skipped.`];
