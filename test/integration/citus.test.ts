@@ -142,7 +142,7 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
       expect(streams.map(({ lastSuccessMs }) => lastSuccessMs === null)).toEqual(
         STREAM_NAMES.map(() => false),
       );
-    expect(await readRuns(north.connection.db, { accountIds: ['north', 'south'], limit: 7 })).toHaveLength(7);
+    expect(await readRuns(north.connection.db, ['north', 'south'], { limit: 7 })).toHaveLength(7);
     expect(await north.query('select from safety.freshness')).toHaveLength(2 * STREAM_NAMES.length);
     expect((await north.query('select from safety.people')).length).toBeGreaterThan(10);
   });

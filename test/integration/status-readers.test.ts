@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import {
-  closeAllDeadRuns,
+  closeDeadRuns,
   describeOpenRun,
   readLastRuns,
   readRuns,
@@ -26,10 +26,9 @@ const worker = forEachTest(() => createTestWorker());
 
 /** The last run of a stream, as `status` shows it, and whether one is under way. */
 async function lastRun(name: string) {
-  const { db } = worker.connection;
-  const last = await readLastRuns(db, ['default']);
-  const run = last.find(({ stream }) => stream === name);
   const { accounts } = await readAccounts(worker.connection, ['default']);
+  const last = await readLastRuns(worker.connection.db, ['default']);
+  const run = last.find(({ stream }) => stream === name);
   const facts = accounts.get('default')?.streams.find(({ stream }) => stream === name);
   return [run?.status, run?.error_code, facts?.isRunning];
 }
@@ -50,7 +49,7 @@ describe('a skipped run of a locked stream', () => {
     expect((await worker.run('resources', { trigger: 'schedule' })).outcome).toBe('skipped');
     await session.close();
     expect(await lastRun('resources')).toEqual(['failed', 'token_inactive', false]);
-    const all = await readRuns(worker.connection.db, { accountIds: ['default'], limit: 10 });
+    const all = await readRuns(worker.connection.db, ['default'], { limit: 10 });
     // A skipped tick leaves no row.
     expect(all.map(({ status, trigger }) => `${trigger} ${status}`)).toEqual(['manual failed']);
   });
@@ -96,9 +95,7 @@ describe('a run whose worker died', () => {
     const { backendPid } = await openFreeStream(worker.databaseUrl, 'resources');
     await insertOpenRun('resources', backendPid);
     expect(await lastRun('resources')).toEqual(['running', null, true]);
-    expect(await closeAllDeadRuns(worker.connection.db, ['default', 'other'])).toEqual([
-      { account_id: 'default', stream: 'followups' },
-    ]);
+    await closeDeadRuns(worker.connection.db, ['default', 'other']);
     expect(
       await worker.query('select stream, status, error_code from safety_sync.runs order by run_id'),
     ).toEqual([

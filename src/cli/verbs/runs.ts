@@ -1,4 +1,4 @@
-import { readRuns, type RunRow } from '../../engine/control-tables/runs.ts';
+import { closeDeadRuns, readRuns, type RunRow } from '../../engine/control-tables/runs.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { formatDuration, formatTime } from '../../shared/format.ts';
 import { toMs } from '../../shared/time.ts';
@@ -30,7 +30,8 @@ export const runs: Verb<Flags> = {
   needs: () => ({ needsNoViews: true }),
   async run({ app, terminal }, { limit, stream }) {
     const { accountIds, db } = app;
-    const rows = await readRuns(db, { accountIds, stream, limit });
+    await closeDeadRuns(db, accountIds);
+    const rows = await readRuns(db, accountIds, { stream, limit });
     const table = renderRows(
       rows,
       {

@@ -1,5 +1,5 @@
 /** Reads and writes `safety_sync.runs`. */
-import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -15,40 +15,25 @@ export type RunRow = typeof runs.$inferSelect;
 const AS_DIED = sql.raw(`status = 'failed', finished_at = statement_timestamp(), error_code = 'worker_died',
   error_message = 'the worker ' || owner || ', or its database session, ended without closing this run; nothing was half stored'`);
 
-/** Runs that are still open although this session holds the stream's lock: their database sessions have ended. */
-export async function closeDeadRuns(db: Queryable, key: StreamKey): Promise<number> {
-  const closed = await db.execute(sql`
-    update ${runs} set ${AS_DIED} where ${isOf(key)} and status = 'running'`);
-  return closed.count;
+/** Runs that are still open although this session holds the stream's lock. */
+export async function closeOpenRuns(db: Queryable, key: StreamKey): Promise<void> {
+  await db.execute(sql`update ${runs} set ${AS_DIED} where ${isOf(key)} and status = 'running'`);
 }
 
 /**
- * Open runs of these accounts whose session ended. A run begins after its session, and closes its record before it, so a record
- * from before the list of backends that still says `running` after it is of a dead run if its backend is not in the list. A
- * standby cannot see the backends of its primary, so it shows none; the nodes of a cluster cannot either, so the list is a
- * statement of its own.
+ * Closes the open runs of these accounts whose session ended: whoever shows runs does this first. A run begins after its session,
+ * and closes its record before it, so a record from before the list of backends that still says `running` after it is of a dead
+ * run if its backend is not in the list. A standby cannot see the backends of its primary, so nothing is closed there; the nodes
+ * of a cluster cannot either, so the list is a statement of its own.
  */
-export async function findDeadRuns(
-  db: Queryable,
-  accountIds: readonly string[],
-): Promise<ReadonlySet<number>> {
+export async function closeDeadRuns(db: Queryable, accountIds: readonly string[]): Promise<void> {
   const [seen] = await db.execute<{ at: string; pids: string | null }>(sql`
     select statement_timestamp()::text as at, array_agg(pid)::text as pids from pg_stat_activity where not pg_is_in_recovery()`);
-  const dead = await db.execute<{ run_id: string }>(sql`
-    select run_id from ${runs} where account_id = any (${toArrayLiteral(accountIds)}::text[]) and status = 'running'
-      and started_at < ${seen?.at}::timestamptz and backend_pid <> all (${seen?.pids ?? null}::int[])`);
-  return new Set(dead.map((row) => Number(row.run_id)));
-}
-
-/** Closes the runs of workers that died. */
-export async function closeAllDeadRuns(
-  db: Queryable,
-  accountIds: readonly string[],
-): Promise<Pick<RunRow, 'account_id' | 'stream'>[]> {
-  const dead = toArrayLiteral([...(await findDeadRuns(db, accountIds))]);
-  return await db.execute<Pick<RunRow, 'account_id' | 'stream'>>(sql`
-    update ${runs} set ${AS_DIED} where account_id = any (${toArrayLiteral(accountIds)}::text[])
-      and run_id = any (${dead}::bigint[]) and status = 'running' returning account_id, stream`);
+  const dead = sql`account_id = any (${toArrayLiteral(accountIds)}::text[]) and status = 'running'
+    and started_at < ${seen?.at}::timestamptz and backend_pid <> all (${seen?.pids ?? null}::int[])`;
+  const found = await db.execute(sql`select run_id from ${runs} where ${dead}`);
+  // Not without one: a standby refuses the statement itself.
+  if (found.length > 0) await db.execute(sql`update ${runs} set ${AS_DIED} where ${dead}`);
 }
 
 /** Records a run that begins. */
@@ -117,61 +102,11 @@ export async function hasRecentRun(
   return rows.length > 0;
 }
 
-/** A row of a statement that drizzle did not make, with its columns as drizzle reads them: `bigint` comes as text. */
-const toRunRow = (row: Readonly<Record<string, unknown>>): RunRow =>
-  Object.fromEntries(
-    Object.entries(getTableColumns(runs)).map(([name, column]) => [
-      name,
-      row[name] == null ? null : column.mapFromDriverValue(row[name]),
-    ]),
-  ) as RunRow;
-
 /**
  * Every stream that ever began a run has its row there. Runs are looked up from it, stream by stream, because
  * a list in the statement itself could not be joined this way where accounts are distributed.
  */
 const KNOWN_STREAMS = sql.raw('safety_sync.stream_state');
-
-/** Dead runs have the status that they will be closed with. */
-async function toRunRows(
-  db: Queryable,
-  rows: readonly Readonly<Record<string, unknown>>[],
-): Promise<RunRow[]> {
-  const read = rows.map(toRunRow);
-  const open = read.filter(({ status }) => status === 'running').map((run) => run.account_id);
-  const dead = open.length === 0 ? new Set<number>() : await findDeadRuns(db, open);
-  const error_message = 'its worker, or its database session, ended without closing this run';
-  return read.map((row) =>
-    dead.has(row.run_id) ? { ...row, status: 'failed', error_code: 'worker_died', error_message } : row,
-  );
-}
-
-/**
- * Newest first. Each account is read by its own index, because the newest runs of an account without recent
- * runs are far back.
- */
-export async function readRuns(
-  db: Queryable,
-  {
-    accountIds,
-    stream,
-    limit,
-  }: {
-    readonly accountIds: readonly string[];
-    readonly stream?: StreamName | undefined;
-    readonly limit: number;
-  },
-): Promise<RunRow[]> {
-  const ofStream = stream === undefined ? sql`` : sql`and r.stream = ${stream}`;
-  const rows = await db.execute(sql`
-    select l.* from (
-      select distinct account_id from ${KNOWN_STREAMS} k where account_id = any (${toArrayLiteral(accountIds)}::text[])
-    ) a cross join lateral (
-      select * from ${runs} r where r.account_id = a.account_id ${ofStream}
-      order by r.run_id desc limit ${limit}) l
-    order by l.run_id desc limit ${limit}`);
-  return await toRunRows(db, rows);
-}
 
 /** For each stream of these accounts (an array literal): columns of the newest runs `r` that meet the condition. */
 export const newestRuns = (columns: SQL, condition: SQL, accounts: string, limit = 1): SQL => sql`
@@ -180,10 +115,32 @@ export const newestRuns = (columns: SQL, condition: SQL, accounts: string, limit
     order by r.run_id desc limit ${limit}) l
   where k.account_id = any (${accounts}::text[])`;
 
-/** The newest run `r` of each stream of each account. */
-export async function readLastRuns(db: Queryable, accountIds: readonly string[]): Promise<RunRow[]> {
-  const rows = await db.execute(newestRuns(sql`r.*`, sql`true`, toArrayLiteral(accountIds)));
-  return await toRunRows(db, rows);
+const selectNewest = (
+  db: Queryable,
+  accountIds: readonly string[],
+  condition = sql`true`,
+  limit?: number,
+) => {
+  const newest = newestRuns(sql`r.run_id`, condition, toArrayLiteral(accountIds), limit);
+  return db
+    .select()
+    .from(runs)
+    .where(sql`(account_id, run_id) in (select n.account_id, n.run_id from (${newest}) n)`)
+    .orderBy(desc(runs.run_id));
+};
+
+/** The newest run of each stream of each account. */
+export const readLastRuns = async (db: Queryable, accountIds: readonly string[]): Promise<RunRow[]> =>
+  await selectNewest(db, accountIds);
+
+/** Of all streams, or of one; newest first. */
+export async function readRuns(
+  db: Queryable,
+  accountIds: readonly string[],
+  { stream, limit }: { readonly stream?: StreamName | undefined; readonly limit: number },
+): Promise<RunRow[]> {
+  const ofStream = stream === undefined ? undefined : sql`r.stream = ${stream}`;
+  return await selectNewest(db, accountIds, ofStream, limit).limit(limit);
 }
 
 /** For a run that waits for the lock of the stream. */

@@ -4,7 +4,7 @@ import type { Queryable } from '../database/connection.ts';
 import { isCancelled, toKnownError } from '../database/database-error.ts';
 import { readOpenIssues } from '../control-tables/issues.ts';
 import { countAttributes, noCounts } from '../control-tables/record-counts.ts';
-import { closeDeadRuns, hasRecentRun, recordRun, updateRun } from '../control-tables/runs.ts';
+import { closeOpenRuns, hasRecentRun, recordRun, updateRun } from '../control-tables/runs.ts';
 import { assertMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
 import { recordStream, readStreamState } from '../control-tables/stream-state.ts';
@@ -93,8 +93,7 @@ async function runInSession(
   const withinMs = asked.unlessBegunWithinMs?.();
   if (withinMs !== undefined && (await hasRecentRun(db, { ...scope, kind, withinMs })))
     return taken(`another worker has done this ${kind}`);
-  const dead = await closeDeadRuns(db, scope);
-  if (dead > 0) events.onDeadRuns?.(asked.stream, dead);
+  await closeOpenRuns(db, scope);
   const state = await readStreamState(db, scope);
   if (state === NO_STATE) await recordStream(db, accountId, asked.stream);
   const request = state.isMoved ? afterMove(asked) : asked;

@@ -49,7 +49,6 @@ export interface RunEvents {
   readonly onCleaned?: (stream: StreamName, rowsChanged: number) => void;
   /** Rows older than their retention were deleted; `failure`: the reason why some of them may remain. */
   readonly onRemoved?: (stream: StreamName, removed: Removed, failure?: SafetySyncError) => void;
-  readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
   /** The run has its lock. */
   readonly onSession?: (stream: StreamName) => void;
 }

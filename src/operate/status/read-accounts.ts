@@ -6,7 +6,7 @@ import type { StreamName } from '../../engine/streams/stream.ts';
 import type { Connection } from '../../engine/database/connection.ts';
 import { msOf } from '../../engine/database/sql-names.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
-import { findDeadRuns } from '../../engine/control-tables/runs.ts';
+import { closeDeadRuns } from '../../engine/control-tables/runs.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 
 /** Times are ms since 1970 by the database's clock; null: never, or unknown. */
@@ -69,7 +69,6 @@ interface StatusRow extends Record<string, unknown> {
   readonly stream: StreamName;
   /** JSON: what is stored of the stream. */
   readonly facts: string;
-  readonly openRunId: number | null;
   /** JSON: a list. */
   readonly notOffered: string;
   readonly blockedUntilMs: number | null;
@@ -115,18 +114,17 @@ export async function readAccounts(
   const arePendingViews = pending > 0 && pendingMigrations === 0;
   const read = { databaseNowMs: time?.now ?? 0, readAtMs: clock.now(), pendingMigrations, arePendingViews };
   if (pendingMigrations > 0) return { ...read, accounts: new Map() };
+  await closeDeadRuns(db, accountIds);
   const rows = await db.execute<StatusRow>(sql`
-    select account_id, stream, open_run_id::float8 as "openRunId", to_json(not_offered)::text as "notOffered",
-      ${msOf('blocked_until')} as "blockedUntilMs", json_build_object('lastSuccessMs', ${msOf('last_success_at')},
+    select account_id, stream, to_json(not_offered)::text as "notOffered",
+      ${msOf('blocked_until')} as "blockedUntilMs", json_build_object('isRunning', open_run_id is not null, 'lastSuccessMs', ${msOf('last_success_at')},
         'watermarkMs', ${msOf('watermark')}, 'calculatedMs', ${msOf('calculated_at')}, 'currentUntilMs', ${msOf('current_until')},
         'failingWith', failing_with, 'failedMessage', failed_message, 'failingSinceMs', ${msOf('failing_since')},
         'failedAtMs', ${msOf('failed_at')},
         'failedReconcile', failed_reconcile, 'repaired', coalesce(repaired, 0), 'openIssues', open_issues,
         'newFields', new_fields)::text as facts
     from safety_sync.status where account_id = any (${toArrayLiteral(accountIds)}::text[])`);
-  const isAtWork = rows.some(({ openRunId }) => openRunId !== null);
-  const dead = isAtWork ? await findDeadRuns(db, accountIds) : new Set<number>();
-  const holders = isAtWork ? await readHolders(db) : new Map<string, string | null>();
+  const holders = await readHolders(db);
   const factsOf = (id: string): AccountFacts => {
     const own = rows.filter((row) => row.account_id === id);
     const [one] = own;
@@ -139,7 +137,6 @@ export async function readAccounts(
       return {
         ...unknown,
         ...(JSON.parse(row.facts) as Partial<StreamFacts>),
-        isRunning: row.openRunId !== null && !dead.has(row.openRunId),
         heldUpBy: holders.get(streamKey(row)) ?? null,
         isOffered: optionalMethods?.every((method) => notOffered.includes(method)) !== true,
       };

@@ -37,7 +37,7 @@ export async function readDetail(
   privacy: PrivacySettings,
 ) {
   const { id } = account;
-  const runs = await readRuns(db, { accountIds: [id], limit: LISTED_RUNS });
+  const runs = await readRuns(db, [id], { limit: LISTED_RUNS });
   const issues = await db.execute<IssueGroup>(sql`
     select stream, kind, field, count(*)::int as count, min(problem) as problem
     from safety_sync.data_issues where account_id = ${id} and resolved_at is null

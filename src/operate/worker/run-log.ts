@@ -90,11 +90,5 @@ export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
           `${stream}: data older than its retention could not be removed (${failure.message}); the next run tries again`,
         );
     },
-    onDeadRuns: (stream, closed) => {
-      log.warn(
-        { stream, closed },
-        `${stream}: closed ${closed} run(s) that were left open by a worker or a database session that ended`,
-      );
-    },
   };
 }

@@ -3,7 +3,6 @@ import { createHeartbeat } from './heartbeat.ts';
 import { configuredChannels, createNotifier } from './notifier.ts';
 import type { App } from '../../app.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
-import { closeAllDeadRuns } from '../../engine/control-tables/runs.ts';
 import { settleProtection } from '../../engine/sync/forget.ts';
 import { isOutage } from '../status/facts.ts';
 import { backoff } from '../../shared/backoff.ts';
@@ -184,14 +183,8 @@ async function migrateWhenPossible(app: App, monitor: Monitor, onTables: () => P
   }
 }
 
-/** Before the first run: what dead workers and other settings have left. */
-async function prepareAccounts({ accounts, warehouse, log }: App, liftPrivacy: boolean): Promise<void> {
-  const ids = accounts.map(({ id }) => id);
-  // They would look active until the next run of their stream.
-  for (const dead of await closeAllDeadRuns(warehouse.connection.db, ids)) {
-    const account = accounts.find(({ id }) => id === dead.account_id);
-    buildRunEvents({ log: account?.log ?? log }).onDeadRuns?.(dead.stream, 1);
-  }
+/** Before the first run: what other settings have left. */
+async function prepareAccounts({ accounts }: App, liftPrivacy: boolean): Promise<void> {
   const contexts = accounts.map((account) => account.runContext(buildRunEvents(account)));
   await settleProtection(contexts, liftPrivacy);
   // Of several accounts only this one is refused: its runs fail.
