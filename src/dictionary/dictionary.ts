@@ -88,13 +88,13 @@ const CONTROL: Descriptions = {
     key_id: 'Identifies the PRIVACY_KEY of the hashes.',
     forgotten_at: 'Time of the command safety-sync forget.',
   }),
-  privacy_cleanings: relation('Progress of applying the privacy settings to the stored rows of a stream.', {
+  privacy_cleanings: relation('The privacy settings that the stored rows of a stream agree with.', {
     policy: 'Applied settings.',
-    position: 'Empty while the cleaning is under way or was interrupted; null: done.',
+    position: 'Always null; otherwise an earlier program was interrupted, and the next run cleans again.',
     rows_seen: 'Number of checked rows.',
     rows_changed: 'Number of rewritten rows.',
-    started_at: 'Start of the cleaning.',
-    finished_at: 'End of the cleaning; null: not done.',
+    started_at: 'Start of the last transaction of the cleaning.',
+    finished_at: 'End of the cleaning.',
   }),
   user_lookups: relation(
     'Every id of a person in the rows of a stream. users.info is asked for those that users lacks, and again after a week.',

@@ -101,11 +101,6 @@ export class MemoryWarehouse {
         if (!this.slices.some((one) => isSame(one, change.slice) && one.status === 'failed'))
           this.#put([change.slice]);
         break;
-      case 'failed': {
-        const slice = { status: 'failed', readToMs: change.slice.toMs, expected: null, records: 0 } as const;
-        this.#put([{ ...slice, ...change.slice }]);
-        break;
-      }
       case 'repaired':
         this.slices = this.slices.filter((one) => !change.slices.some((slice) => isSame(one, slice)));
         break;

@@ -12,6 +12,7 @@ import {
 } from 'drizzle-orm/pg-core';
 import type { RunKind, SliceStatus } from '../streams/state.ts';
 import { instant, json, idText } from '../streams/columns.ts';
+import type { UserForm } from '../streams/optional-methods.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
 
 export const controlSchema = pgSchema('safety_sync');
@@ -260,7 +261,7 @@ export const optionalMethods = controlTable('optional_methods', ['account_id', '
   read_at: instant(),
   code: text(),
   unnamed: idText().array(),
-  form: text(),
+  form: text().$type<UserForm>(),
 });
 
 /** How many requests an account may still start, and until when its service accepts none: see `engine/api/request-budget.ts`. */

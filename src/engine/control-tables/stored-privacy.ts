@@ -1,11 +1,9 @@
-/**
- * Reads and writes which people are forgotten, and how far the stored rows agree with the privacy settings.
- */
-import { isDeepStrictEqual } from 'node:util';
+/** Reads and writes which people are forgotten, and the privacy settings that the stored rows agree with. */
 import { sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
+import { asInserted } from '../database/sql-names.ts';
 import { forgotten, privacyCleanings, type StreamKey } from './control-tables.ts';
 
 export type ForgottenRow = Pick<typeof forgotten.$inferSelect, 'pseudonym' | 'person' | 'words' | 'key_id'>;
@@ -37,56 +35,39 @@ export interface StoredPolicy {
   readonly forgotten: readonly string[];
 }
 
-export interface Cleaning {
-  readonly policy: StoredPolicy;
-  /** '': under way; null: it is done. */
-  readonly position: string | null;
-}
+export const NO_POLICY: StoredPolicy = { omit: [], pseudonymize: [], keyId: null, forgotten: [] };
 
-type StoredPrivacy = Record<'forgotten', string[]> & { [Name in keyof Cleaning]: Cleaning[Name] | null };
-
-/** Reads the privacy state of all streams of these accounts that ever began a run: the others have no rows. */
+/** For each stream of these accounts that ever began a run: the settings that its stored rows agree with; and the forgotten people. */
 export async function readStoredPrivacy(db: Queryable, accountIds: readonly string[]) {
-  // JSON as text, because not every client parses it.
+  // JSON as text, because not every client parses it. Of a cleaning with a position not all rows agree with the policy.
   const rows = await db.execute<{ account_id: string; stream: StreamName; found: string }>(sql`
-    select s.account_id, s.stream, jsonb_build_object('policy', c.policy, 'position', c.position, 'forgotten', coalesce(
+    select s.account_id, s.stream, jsonb_build_object('stored', coalesce(c.policy, ${JSON.stringify(NO_POLICY)}::jsonb), 'forgotten', coalesce(
       (select jsonb_agg(f.pseudonym order by f.pseudonym) from ${forgotten} f where f.account_id = s.account_id), '[]'))::text as found
     from safety_sync.stream_state s
-      left join ${privacyCleanings} c on c.account_id = s.account_id and c.stream = s.stream
+      left join ${privacyCleanings} c on c.account_id = s.account_id and c.stream = s.stream and c.position is null
     where s.account_id = any (${toArrayLiteral(accountIds)}::text[])`);
-  return rows.map(({ found, ...row }) => {
-    const { policy, position, forgotten: people } = JSON.parse(found) as StoredPrivacy;
-    /** undefined: nothing was ever protected. */
-    const cleaning: Cleaning | undefined = policy === null ? undefined : { policy, position };
-    return { ...row, cleaning, /** Pseudonyms. */ forgotten: people };
-  });
+  return rows.map(({ found, ...row }) => ({
+    ...row,
+    ...(JSON.parse(found) as {
+      readonly stored: StoredPolicy;
+      /** Pseudonyms. */ readonly forgotten: string[];
+    }),
+  }));
 }
 
-export const readCleaning = async (db: Queryable, { accountId, stream }: StreamKey) =>
-  (await readStoredPrivacy(db, [accountId])).find((one) => one.stream === stream)?.cleaning;
-
-/** Begins one, or records the current settings where no rows have to be cleaned (`position` null). */
-export async function writeCleaning(
+/** Records that all rows of the stream agree with the policy, and how many of them were changed for that. */
+export async function writePolicy(
   db: Queryable,
   { accountId, stream }: StreamKey,
-  {
-    policy,
-    position,
-    rowsSeen,
-    rowsChanged,
-  }: Cleaning & { readonly rowsSeen: number; readonly rowsChanged: number },
+  policy: StoredPolicy,
+  { rowsSeen, rowsChanged }: { readonly rowsSeen: number; readonly rowsChanged: number },
 ): Promise<void> {
-  await db.execute(sql`insert into ${privacyCleanings} as c
-      (account_id, stream, policy, position, rows_seen, rows_changed, started_at, finished_at)
-    values (${accountId}, ${stream}, ${JSON.stringify(policy)}::jsonb, ${position}, ${rowsSeen}, ${rowsChanged},
-      statement_timestamp(), ${position === null ? sql`statement_timestamp()` : sql`null`})
-    on conflict (account_id, stream) do update set policy = excluded.policy, position = excluded.position,
-      rows_seen = excluded.rows_seen, rows_changed = excluded.rows_changed, finished_at = excluded.finished_at,
-      started_at = case when c.position is null then excluded.started_at else c.started_at end`);
+  await db.execute(sql`
+    insert into ${privacyCleanings} (account_id, stream, policy, rows_seen, rows_changed, finished_at)
+    values (${accountId}, ${stream}, ${JSON.stringify(policy)}::jsonb, ${rowsSeen}, ${rowsChanged}, statement_timestamp())
+    on conflict (account_id, stream) do update
+      set ${asInserted(['policy', 'position', 'rows_seen', 'rows_changed', 'started_at', 'finished_at'])}`);
 }
-
-export const isSamePolicy = (one: StoredPolicy, other: StoredPolicy): boolean =>
-  isDeepStrictEqual(one, other);
 
 const added = (now: readonly string[], before: readonly string[]): string[] =>
   now.filter((one) => !before.includes(one));
@@ -102,16 +83,6 @@ export const lostProtection = (before: StoredPolicy, now: StoredPolicy): string[
   ),
 ];
 
-/** `due`: it has not begun with these settings. */
-export type CleaningProgress = 'due' | 'under_way' | 'done';
-
-export function cleaningProgress(found: Cleaning | undefined, policy: StoredPolicy): CleaningProgress {
-  const before = found?.policy ?? NO_POLICY;
-  if (found !== undefined && found.position !== null)
-    return isSamePolicy(before, policy) ? 'under_way' : 'due';
-  // What the old settings protect less than the new ones.
-  const more = [...lostProtection(policy, before), ...added(policy.forgotten, before.forgotten)];
-  return more.length > 0 ? 'due' : 'done';
-}
-
-export const NO_POLICY: StoredPolicy = { omit: [], pseudonymize: [], keyId: null, forgotten: [] };
+/** The stored settings protect less than the new ones. */
+export const needsCleaning = (stored: StoredPolicy, policy: StoredPolicy): boolean =>
+  lostProtection(policy, stored).length > 0 || added(policy.forgotten, stored.forgotten).length > 0;

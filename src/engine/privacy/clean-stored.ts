@@ -9,7 +9,6 @@ import { getTableConfig } from 'drizzle-orm/pg-core';
 import { sql } from 'drizzle-orm';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { Received } from '../../shared/received.ts';
-import { type StoredPolicy, writeCleaning } from '../control-tables/stored-privacy.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -49,16 +48,14 @@ interface CleanRequest extends CleaningScope {
 const PAGE_RECORDS = 500;
 
 /** Returns the numbers of rows. */
-export async function cleanStored(request: CleanRequest, policy: StoredPolicy) {
-  const { session, shape, accountId, signal } = request;
+export async function cleanStored(request: CleanRequest) {
+  const { session, shape, signal } = request;
   const { db } = session.connection;
-  const stream = shape.stream.name;
   const counts = { rowsSeen: 0, rowsChanged: 0 };
   async function inTransaction(seen: number, work: (time: WriteTime) => Promise<number>): Promise<void> {
     if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped while cleaning');
     counts.rowsChanged += await work(await session.begin());
     counts.rowsSeen += seen;
-    await writeCleaning(db, { accountId, stream }, { policy, position: '', ...counts });
     await session.commit({ isDurable: false });
   }
   let after = '';

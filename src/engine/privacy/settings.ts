@@ -2,21 +2,18 @@
  * Determines the protected values of a stream, from the settings and the forgotten people, and cleans the stored data
  * accordingly.
  */
-import type { Queryable } from '../database/connection.ts';
+import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'drizzle-orm';
+import type { Queryable } from '../database/connection.ts';
 import {
-  type Cleaning,
-  cleaningProgress,
-  type CleaningProgress,
   type ForgottenRow,
-  isSamePolicy,
   lostProtection,
+  needsCleaning,
   NO_POLICY,
   type StoredPolicy,
   readStoredPrivacy,
-  readCleaning,
   readForgotten,
-  writeCleaning,
+  writePolicy,
 } from '../control-tables/stored-privacy.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { syncedAtOf } from '../database/sql-names.ts';
@@ -66,29 +63,28 @@ function policyOf(
   return { omit, pseudonymize, ...keep, keyId, forgotten };
 }
 
-/** The progress of applying the settings to a stream's stored data. */
-export interface StreamCleaning {
+/** The settings that the stored rows of a stream agree with, and those that they should. */
+export interface StreamPolicies {
+  readonly accountId: string;
   readonly stream: StreamName;
+  readonly stored: StoredPolicy;
   readonly policy: StoredPolicy;
-  readonly progress: CleaningProgress;
-  readonly cleaning: Cleaning | undefined;
 }
 
-/** Reads many accounts in a few statements; sorted by account, then in the order of the streams. */
-export async function readCleaningProgress(
+/** Of the streams that ever began a run: the others have no rows. */
+export async function readPolicies(
   db: Queryable,
   accountIds: readonly string[],
   settings: PrivacySettings,
-): Promise<Map<string, StreamCleaning[]>> {
-  const stored = await readStoredPrivacy(db, accountIds);
-  const progressOf = (accountId: string, stream: StreamDefinition): StreamCleaning => {
-    const ofAccount = stored.filter(({ account_id }) => account_id === accountId);
-    const policy = policyOf(stream, settings, ofAccount[0]?.forgotten ?? []);
-    const found = ofAccount.find((one) => one.stream === stream.name);
-    const progress = found === undefined ? 'done' : cleaningProgress(found.cleaning, policy);
-    return { stream: stream.name, policy, progress, cleaning: found?.cleaning };
-  };
-  return new Map(accountIds.map((id) => [id, STREAMS.map((stream) => progressOf(id, stream))]));
+): Promise<StreamPolicies[]> {
+  const rows = await readStoredPrivacy(db, accountIds);
+  return STREAMS.flatMap((stream) =>
+    rows.flatMap(({ account_id: accountId, stream: name, stored, forgotten }) =>
+      name === stream.name
+        ? [{ accountId, stream: name, stored, policy: policyOf(stream, settings, forgotten) }]
+        : [],
+    ),
+  );
 }
 
 /** Errors: `privacy_key_wrong`. */
@@ -153,18 +149,17 @@ export async function applyPrivacy(
   const { db } = session.connection;
   const { protection, policy } = await readPrivacy(db, { stream, accountId, settings });
   const scope = { accountId, stream: stream.name };
-  const found = await readCleaning(db, scope);
-  const before = found?.policy ?? NO_POLICY;
-  const progress = cleaningProgress(found, policy);
-  if (progress === 'done' && isSamePolicy(before, policy)) return { protection, cleaned: undefined };
+  const all = await readStoredPrivacy(db, [accountId]);
+  const before = all.find((one) => one.stream === stream.name)?.stored ?? NO_POLICY;
+  if (isDeepStrictEqual(before, policy)) return { protection, cleaned: undefined };
   const lost = lostProtection(before, policy);
   if (lost.length > 0 && !mayLift) throw lessProtection(accountId, lost);
   let counts = { rowsSeen: 0, rowsChanged: 0 };
-  if (progress !== 'done') {
+  if (needsCleaning(before, policy)) {
     const protects =
       protection ?? createProtection({ stream, ...NO_PRIVACY, pseudonyms: null, forgotten: [] });
     const request = { session, shape: streamShape(stream), accountId, protection: protects, signal };
-    counts = await cleanStored(request, policy);
+    counts = await cleanStored(request);
   }
   const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
   const hasReturned = before.forgotten.some((one) => !policy.forgotten.includes(one));
@@ -174,7 +169,7 @@ export async function applyPrivacy(
     await db.execute(
       sql`update ${stream.parent} set _hash = null, _synced_at = ${syncedAtOf(time)} where account_id = ${accountId}`,
     );
-  await writeCleaning(db, scope, { policy, position: null, ...counts });
+  await writePolicy(db, scope, policy, counts);
   await session.commit({ isDurable: true });
   return { protection, cleaned: counts.rowsChanged };
 }

@@ -6,7 +6,7 @@ import { isRequestSpecific } from '../api/response-errors.ts';
 import { ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
 import type { Received } from '../../shared/received.ts';
 import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
-import { cutEvenly, isSameRange, ofLedger, toFilters, toLedger, WHOLE_TIME } from './creation-time.ts';
+import { cutEvenly, isSameRange, ofLedger, toFilters, unreadSlice, WHOLE_TIME } from './creation-time.ts';
 import type { FollowupList, Newest } from './followup-list.ts';
 import { isBeyondLast } from './list.ts';
 import type { ReadRequest } from './read-request.ts';
@@ -43,11 +43,6 @@ async function cut(
     : cutEvenly(range, { fromMs, toMs }, count);
 }
 
-function toPending(range: TimeSlice): LedgerSlice {
-  const ends = toLedger(range);
-  return { ...ends, status: 'pending', readToMs: ends.toMs, expected: null, records: 0 };
-}
-
 interface BackfillEnd {
   readonly watermark: number | null;
   /** It was read within one response: nothing can have changed meanwhile. */
@@ -68,7 +63,7 @@ export async function* readBackfill(walks: Walks, read: ReadRequest): Steps<Back
     newest = response instanceof SafetySyncError ? undefined : response;
     watermark = newest ? nextWatermark(null, readFirstResponse(newest.page, service.clock.now())) : null;
     const ranges = newest ? await cut(list, range, newest, settings.sliceConcurrency) : [range];
-    slices = ranges.map(toPending);
+    slices = ranges.map((one) => unreadSlice(one, 'pending'));
     yield writes({ kind: 'plan', plan: { ...range, watermark }, slices });
     yield { kind: 'commit' };
   }

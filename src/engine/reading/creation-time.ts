@@ -1,6 +1,6 @@
 /** Ranges of creation time and the filters that select them. A record never changes its creation time. Pure; ms since 1970. */
 import { SECOND_MS } from '../../shared/time.ts';
-import type { TimeSlice } from '../streams/state.ts';
+import type { LedgerSlice, SliceStatus, TimeSlice } from '../streams/state.ts';
 import type { Params } from './read-request.ts';
 
 export const WHOLE_TIME: TimeSlice = { fromMs: -Infinity, toMs: Infinity };
@@ -21,6 +21,12 @@ export const toLedger = ({ fromMs, toMs }: TimeSlice): TimeSlice => ({
   fromMs: Math.max(secondOf(fromMs), LEDGER_TIME.fromMs),
   toMs: Math.min(afterSecondOf(toMs - 1), LEDGER_TIME.toMs),
 });
+
+/** Of which nothing is stored. */
+export function unreadSlice(range: TimeSlice, status: SliceStatus): LedgerSlice {
+  const ends = toLedger(range);
+  return { ...ends, status, readToMs: ends.toMs, expected: null, records: 0 };
+}
 
 export const ofLedger = ({ fromMs, toMs }: TimeSlice): TimeSlice => ({
   fromMs: fromMs <= LEDGER_TIME.fromMs ? -Infinity : fromMs,

@@ -12,7 +12,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import type { TimeSlice } from '../streams/state.ts';
 import { recordKey } from '../streams/wire.ts';
-import { afterSecondOf, describeRange, secondOf, toFilters, toLedger } from './creation-time.ts';
+import { afterSecondOf, describeRange, secondOf, toFilters, unreadSlice } from './creation-time.ts';
 import type { FollowupList, Newest } from './followup-list.ts';
 import type { Params } from './read-request.ts';
 import { recordName, timeOf } from './record-fields.ts';
@@ -106,7 +106,7 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
   function fail(part: TimeSlice, error: SafetySyncError): RecordsStep {
     failures += 1;
     run.failed = [...run.failed, { range: part, error }];
-    return writes({ kind: 'failed', slice: toLedger(part) });
+    return writes({ kind: 'slice', slice: unreadSlice(part, 'failed') });
   }
 
   /** For more records of one second than a response holds, and for an order that is not that of creation. */

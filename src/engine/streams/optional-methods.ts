@@ -89,8 +89,8 @@ export interface MethodState {
   readonly readAgoMs: number | null;
   /** The error of the last request; null: it was answered. */
   readonly code: string | null;
-  /** Ids of its kinds that were met, and had no name, when it was last read: `kind:id`. */
-  readonly unnamed: readonly string[];
+  /** Ids of its kinds that were met, and had no name, when it was last read: `kind:id`; null: none are remembered. */
+  readonly unnamed: readonly string[] | null;
   /** users.info: the parameter that worked; null: none did yet. */
   readonly form: UserForm | null;
 }

@@ -60,6 +60,7 @@ export interface BackfillPlan extends TimeSlice {
   readonly watermark: number | null;
 }
 
+/** `failed`: the service does not return it. It stays so, and is read again by every sync, until it is repaired. */
 export type SliceStatus = 'pending' | 'done' | 'failed';
 
 /** A row of the backfill's ledger. */
@@ -77,8 +78,6 @@ export type LedgerChange =
   /** A new plan replaces everything that the ledger holds, except failed slices. */
   | { readonly kind: 'plan'; readonly plan: BackfillPlan; readonly slices: readonly LedgerSlice[] }
   | { readonly kind: 'slice'; readonly slice: LedgerSlice }
-  /** A range that the service does not return. It stays, and is read again by every sync. */
-  | { readonly kind: 'failed'; readonly slice: TimeSlice }
   /** Failed slices that were read. */
   | { readonly kind: 'repaired'; readonly slices: readonly TimeSlice[] }
   /** An attempt to read everything begins. */

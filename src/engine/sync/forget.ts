@@ -7,17 +7,15 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { createPseudonyms, isPseudonym, type Pseudonyms } from '../../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
 import { userColumns } from '../streams/stored-columns.ts';
-import type { StreamDefinition, StreamName } from '../streams/stream.ts';
+import type { StreamName } from '../streams/stream.ts';
 import {
   applyPrivacy,
   lessProtection,
   NO_PRIVACY,
-  readCleaningProgress,
   readForgottenWithKey,
+  readPolicies,
 } from '../privacy/settings.ts';
 import { type RunContext, underLock } from './run.ts';
-
-const isLookup = ({ readMode }: StreamDefinition): boolean => readMode.kind === 'people';
 
 /**
  * Cleans all streams, one after the other; each waits for a running run of its stream. `rowsChanged` null: no cleaning was
@@ -27,8 +25,8 @@ export async function cleanAccount(context: RunContext, mayLift = false) {
   const { settings, signal, events, streams = STREAMS } = context;
   const { accountId } = settings;
   const all: { stream: StreamName; rowsChanged: number | null }[] = [];
-  // The stream that looks people up is last: until then runs of the others may still record ids that they have received.
-  for (const stream of streams.toSorted((one, other) => Number(isLookup(one)) - Number(isLookup(other)))) {
+  // In their order the stream that looks people up is last: until then runs of the others may record ids that they have received.
+  for (const stream of streams) {
     const request = { stream, accountId, settings: context.privacy ?? NO_PRIVACY, signal, mayLift };
     const done = await underLock(context, stream.name, 'wait', (session) => applyPrivacy(session, request));
     if (done?.cleaned !== undefined) events.onCleaned?.(stream.name, done.cleaned);
@@ -45,10 +43,8 @@ export async function settleProtection(contexts: readonly RunContext[], mayLift:
   for (const context of contexts) {
     const { db, settings, privacy = NO_PRIVACY } = context;
     const { accountId } = settings;
-    const streams = (await readCleaningProgress(db, [accountId], privacy)).get(accountId) ?? [];
-    const lost = streams.flatMap(({ cleaning, policy }) =>
-      cleaning ? lostProtection(cleaning.policy, policy) : [],
-    );
+    const streams = await readPolicies(db, [accountId], privacy);
+    const lost = streams.flatMap(({ stored, policy }) => lostProtection(stored, policy));
     if (lost.length === 0) continue;
     if (!mayLift) throw lessProtection(accountId, lost);
     await cleanAccount(context, true);

@@ -2,11 +2,8 @@
 import type { AccountConfig } from '../../config/account-config.ts';
 import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
-import {
-  type PrivacySettings,
-  readCleaningProgress,
-  type StreamCleaning,
-} from '../../engine/privacy/settings.ts';
+import { needsCleaning } from '../../engine/control-tables/stored-privacy.ts';
+import { type PrivacySettings, readPolicies, type StreamPolicies } from '../../engine/privacy/settings.ts';
 import { describeUnread, UNREAD_ADVICE, unreadOf } from '../../engine/streams/unread-partitions.ts';
 
 /** Describes privacy settings; null: there are none. */
@@ -19,10 +16,8 @@ export function describeProtection({ omit, pseudonymize }: PrivacySettings): str
 }
 
 /** Describes stored data that the privacy settings forbid, and the command that removes it; null: there is none. */
-function describeUncleaned(cleanings: readonly StreamCleaning[]): string | null {
-  const names = cleanings
-    .filter(({ progress }) => progress !== 'done')
-    .map(({ stream, progress }) => (progress === 'under_way' ? `${stream} (under way)` : stream));
+function describeUncleaned(all: readonly StreamPolicies[]): string | null {
+  const names = all.filter(({ stored, policy }) => needsCleaning(stored, policy)).map(({ stream }) => stream);
   if (names.length === 0) return null;
   return `Stored data does not match the privacy settings yet: ${names.join(', ')}. The next run of each stream rewrites it; to rewrite it now: safety-sync sync STREAM`;
 }
@@ -39,14 +34,14 @@ export async function readDifferences(
   privacy: PrivacySettings,
 ) {
   const ids = accounts.map(({ id }) => id);
-  const cleanings = await readCleaningProgress(db, ids, privacy);
+  const policies = await readPolicies(db, ids, privacy);
   const partitions = await readStoredPartitions(db, ids);
   return new Map(
     accounts.map(({ id, config: { equipmentTypes } }) => {
       const unread = unreadOf(partitions.get(id) ?? [], equipmentTypes);
       const types = describeUnread(unread);
       const texts = [
-        describeUncleaned(cleanings.get(id) ?? []),
+        describeUncleaned(policies.filter(({ accountId }) => accountId === id)),
         types === null ? null : `${types}. ${UNREAD_ADVICE}`,
       ];
       return [id, { unread, texts: texts.filter((text) => text !== null) }];
