@@ -53,17 +53,14 @@ export async function writePeopleListed(db: Queryable, accountId: string): Promi
 }
 
 /**
- * Records user ids of rows that are being stored, part of the transaction that stores them. Streams share
- * people: two transactions that record the same ids in different orders would deadlock, so those of an
- * account take turns.
+ * Records user ids of rows, at the end of the transaction that stores them. Streams share people: two transactions that record the
+ * same new ids do so in one order, and leave known ones alone, so the second waits for the first and never the other way round.
  */
 export async function recordUsers(db: Queryable, ids: readonly string[], accountId: string): Promise<void> {
   if (ids.length === 0) return;
-  await db.execute(
-    sql`select pg_advisory_xact_lock(hashtextextended('safety-sync-user-lookups:' || ${accountId}::text, 0))`,
-  );
-  await db.execute(sql`insert into safety_sync.user_lookups (account_id, user_id)
-    select distinct ${accountId}::text, m.user_id from unnest(${toArrayLiteral(ids)}::text[]) as m (user_id)
+  await db.execute(sql`insert into ${userLookups} (account_id, user_id)
+    select ${accountId}::text, m.user_id from unnest(${toArrayLiteral(ids)}::text[]) as m (user_id)
     where m.user_id <> '' and octet_length(m.user_id) <= 600
-    on conflict (account_id, user_id) do nothing`);
+      and not exists (select from ${userLookups} l where l.account_id = ${accountId} and l.user_id = m.user_id)
+    order by m.user_id collate "C" on conflict (account_id, user_id) do nothing`);
 }

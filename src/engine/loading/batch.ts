@@ -63,11 +63,7 @@ export function createBatches(options: LoadOptions) {
   /** Keys of the records that the open transaction has staged. */
   const staged = new Set<string>();
   const tables = [parent, ...children].map(({ table }) => table);
-  // A record that is a person needs no look-up of that person.
-  const toLookUp = userColumns(stream).filter(
-    ({ table, column }) =>
-      stream.personal === undefined || table !== parent.table || column !== parent.key[0],
-  );
+  const toLookUp = userColumns(stream);
 
   /** The records that are not stored as received; and of the others the keys with an issue that they close. */
   async function findNews(

@@ -128,7 +128,7 @@ export async function createLoad(options: LoadOptions) {
     hasIssues ||= merged.counts.rejected > 0;
     await beforeCommit(counts, merged, time);
     if (!isLast && (staged.length > 0 || hasStagedIssues)) await clearStaging(db, shape);
-    // This step is last, because streams of one account wait for each other here until they have committed.
+    // This step is last, because a stream that records the same new id waits for it until the commit.
     await recordUsers(db, [...new Set(stored.flatMap(({ userIds }) => [...userIds]))], accountId);
     await session.commit({ isDurable: isLast });
     Object.assign(committed, counts);
