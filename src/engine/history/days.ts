@@ -237,8 +237,12 @@ export async function countDays(
   // The clock was put back: the days ahead stay as they are.
   if (fromOn !== null && fromOn > today) return;
   const isPast = fromOn !== today;
-  // Sorts of 100,000 follow-ups stay in memory.
-  if (isPast) await db.execute(sql`set local work_mem = '64MB'`);
+  // Sorts of 100,000 follow-ups stay in memory. Of an account that is new to the statistics the planner expects one row: loops
+  // over all of its rows would take hours.
+  if (isPast)
+    await db.execute(
+      sql`select set_config('work_mem', '64MB', true), set_config('enable_nestloop', 'off', true)`,
+    );
   // In another time zone no counted day has the same beginning.
   if (fromOn === null)
     await db.execute(sql`delete from ${dayCounts} where account_id = ${account} and stream = ${stream}`);
