@@ -17,21 +17,6 @@ import type { IssueKind, StreamName } from '../streams/stream.ts';
 
 export const controlSchema = pgSchema('safety_sync');
 
-/** Events of alerts; their words: `operate/status/problem-words.ts`. */
-export type AlertEvent =
-  | 'stale'
-  | 'credentials_refused'
-  | 'service_away'
-  | 'stream_failing'
-  | 'delete_guard'
-  | 'database_away'
-  | 'repaired'
-  | 'new_field'
-  | 'report_failed';
-export type AlertChannel = 'webhook' | 'mail';
-/** The scheduled report is made, written and mailed as a whole, so it has one row and one channel of its own. */
-type OutboxEvent = AlertEvent | 'report';
-type OutboxChannel = AlertChannel | 'report';
 export type RunTrigger = 'schedule' | 'manual';
 export type RunStatus = 'running' | 'succeeded' | 'failed' | 'skipped';
 
@@ -231,10 +216,11 @@ export const userLookups = controlTable('user_lookups', ['account_id', 'user_id'
  */
 export const outbox = controlTable('outbox', ['account_id', 'event', 'subject', 'channel'], {
   account_id: idText().notNull(),
-  event: idText().$type<OutboxEvent>().notNull(),
+  /** An alert, or `report`. */
+  event: idText().notNull(),
   /** The subject of the event: a stream, or a stream and one of its fields; empty: the account. */
   subject: idText().notNull(),
-  channel: idText().$type<OutboxChannel>().notNull(),
+  channel: idText().notNull(),
   /** The code of the error that caused it. */
   code: text(),
   /** Further text of the message. For a report: cron expression and time zone of its plan. */

@@ -1,12 +1,12 @@
 /** Reads and writes `safety_sync.stream_state`. */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { toIso } from '../../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { agoOf, msOf } from '../database/sql-names.ts';
 import { NOT_OFFERED } from '../streams/optional-methods.ts';
-import { isOf, optionalMethods, type StreamKey, streamState } from './control-tables.ts';
+import { isOf, type StreamKey, streamState } from './control-tables.ts';
 import { NO_STATE, type StateChange, type StreamState } from '../streams/state.ts';
 
 /** Before the first run of a stream: see `KNOWN_STREAMS`. */
@@ -31,14 +31,11 @@ export async function readStreamState(db: Queryable, key: StreamKey): Promise<St
   return { ...state, completeRead: { agoMs, tookMs, difference } };
 }
 
-/** The last time at which all the lists that the service offers were read. */
-async function readListsTime(db: Queryable, accountId: string, lists: readonly string[]) {
-  const [row] = await db.execute<{ at: string | null }>(sql`
-    select min(read_at)::text as at from ${optionalMethods}
-    where account_id = ${accountId} and method = any (${toArrayLiteral(lists)}::text[])
-      and coalesce(code, '') <> all (${toArrayLiteral([...NOT_OFFERED])}::text[])`);
-  return row?.at;
-}
+/** The last time at which all the lists that the service offers were read; as before while it offers none. */
+const whenListsWereRead = (accountId: string, lists: readonly string[]): SQL => sql`coalesce((
+  select min(m.read_at) from safety_sync.optional_methods m
+  where m.account_id = ${accountId} and m.method = any (${toArrayLiteral(lists)}::text[])
+    and coalesce(m.code, '') <> all (${toArrayLiteral([...NOT_OFFERED])}::text[])), last_success_at)`;
 
 interface StateWrite {
   readonly change: StateChange;
@@ -61,19 +58,16 @@ export async function writeStreamState(
   key: StreamKey,
   { change, difference = change.difference, isFresh, readPartitions, lists }: StateWrite,
 ): Promise<void> {
+  const now = sql`statement_timestamp()`;
   const values = {
     watermark: toColumn(change.watermark),
     backfill_watermark: change.isPlanDone === true ? null : undefined,
     calculated_at: toColumn(change.calculatedAt),
-    checked_at: change.freshForMs === undefined ? undefined : sql`statement_timestamp()`,
+    checked_at: change.freshForMs === undefined ? undefined : now,
     fresh_for_ms: change.freshForMs,
     complete_read_ms: change.completeRead?.tookMs,
     difference,
-    last_success_at: !isFresh
-      ? undefined
-      : lists === undefined
-        ? sql`statement_timestamp()`
-        : ((await readListsTime(db, key.accountId, lists)) ?? undefined),
+    last_success_at: isFresh ? (lists ? whenListsWereRead(key.accountId, lists) : now) : undefined,
     read_parts:
       readPartitions &&
       sql`coalesce(${streamState.read_parts}, '{}') || ${JSON.stringify(readPartitions)}::jsonb`,

@@ -61,8 +61,6 @@ export type TextQueries = Pick<Connection, 'query'>;
 const CLOSE_TIMEOUT_SECONDS = 1;
 /** After a stop longer statements are cancelled: a younger one may be closing the run. */
 const CANCEL_AFTER_MS = SECOND_MS;
-/** With the time for closing the pool this is below ten seconds, after which service managers kill the process. */
-const CANCEL_FOR_MS = 7 * SECOND_MS;
 
 /** The least that PostgreSQL shows of a statement. */
 const SHOWN_CHARACTERS = 99;
@@ -152,20 +150,17 @@ export function openConnection(options: ConnectionOptions): Connection {
   });
 
   /** Without this PostgreSQL would finish long statements after a stop, and keep the lock of the stream until then. */
-  async function cancelStatements(): Promise<void> {
-    const stoppedMs = performance.now();
-    while (!closing.signal.aborted && performance.now() - stoppedMs < CANCEL_FOR_MS) {
-      for (const { query, sinceMs } of open.values()) {
-        if (performance.now() - sinceMs < CANCEL_AFTER_MS) continue;
-        query.canceller?.(query).catch(() => undefined);
-        query.canceller = null;
-      }
-      await sleep(CANCEL_AFTER_MS / 4, closing.signal);
+  function cancelStatements(): void {
+    if (signal?.aborted !== true) return;
+    for (const { query, sinceMs } of open.values()) {
+      if (performance.now() - sinceMs < CANCEL_AFTER_MS) continue;
+      query.canceller?.(query).catch(() => undefined);
+      query.canceller = null;
     }
   }
+  // Each run waits with the same signal: Node.js would warn of a leak from the eleventh listener on.
   if (signal !== undefined) setMaxListeners(0, signal);
-  if (signal?.aborted === true) void cancelStatements();
-  signal?.addEventListener('abort', () => void cancelStatements(), { signal: closing.signal });
+  const cancelling = signal && setInterval(cancelStatements, CANCEL_AFTER_MS / 4).unref();
 
   /** The end of the newest COPY. Statements that are called later are sent after it: between its rows one would end it. */
   let copied: Promise<void> | undefined;
@@ -235,6 +230,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       // A broken connection sends no reply: do not wait for one.
       await client.end({ timeout: isLost ? 0 : CLOSE_TIMEOUT_SECONDS });
       closing.abort();
+      clearInterval(cancelling);
     },
   };
 }

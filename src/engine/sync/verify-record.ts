@@ -1,16 +1,17 @@
 /** Compares the stored rows of one record with the service's current record. Stores nothing. */
+import { sql } from 'drizzle-orm';
 import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
-import { readStoredRecord } from '../database/stored-record.ts';
 import { comparedColumns, compareRows, type RowComparison } from '../loading/drift-sql.ts';
 import { normalize, parseRecord, toReadRecord } from '../loading/record.ts';
+import { keyColumn, partitionOf, target } from '../database/sql-names.ts';
 import { type StreamShape, streamShape, type TableShape } from '../database/table-shape.ts';
 import { read } from '../reading/read.ts';
 import type { KnownRecord } from '../reading/read-request.ts';
 import type { RecordsStep } from '../reading/step.ts';
 import { streamNamed } from '../streams/index.ts';
 import { NO_STATE } from '../streams/state.ts';
-import type { RecordIssue, StreamName } from '../streams/stream.ts';
+import type { RecordIssue, StreamName, WireRecord } from '../streams/stream.ts';
 import { NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
 import type { RunContext } from './run.ts';
 import { warehouseReads } from './run-steps.ts';
@@ -36,6 +37,27 @@ interface Compared {
 
 const ABSENT: Compared = { source: 'absent', fields: [], remarks: [] };
 
+interface StoredRow extends Record<string, unknown> {
+  readonly raw: WireRecord | null;
+  /** equipments: the type of the last response that contained it. */
+  readonly requestedType: string | null;
+  readonly syncedAt: string;
+  readonly deletedAt: string | null;
+}
+
+async function readRow(
+  db: Queryable,
+  { stream, parent }: StreamShape,
+  { accountId, key }: { readonly accountId: string; readonly key: string },
+): Promise<StoredRow | undefined> {
+  const { partition, join } = partitionOf(stream);
+  const [row] = await db.execute<StoredRow>(sql`
+    select t._raw as raw, ${partition} as "requestedType", t._synced_at as "syncedAt", t._deleted_at as "deletedAt"
+    from ${target(parent)} t ${join}
+    where t.account_id = ${accountId} and t.${keyColumn(parent)} = ${key}`);
+  return row;
+}
+
 export type Verification = Awaited<ReturnType<typeof verifyRecord>>;
 
 export async function verifyRecord(context: RunContext, streamName: StreamName, key: string) {
@@ -45,7 +67,8 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   const { protection, policy } = await readPrivacy(db, { stream, accountId, settings: privacy });
   // The row of a forgotten person has another key than the service's record.
   const scope = { accountId, key: protection?.ofKey(key) ?? key };
-  const { raw = null, requestedType = null } = (await readStoredRecord(db, stream, scope)) ?? {};
+  const shape = streamShape(stream);
+  const { raw = null, requestedType = null } = (await readRow(db, shape, scope)) ?? {};
   /** For a repair: the record as it was requested. */
   const known: KnownRecord = { key, stored: raw, requestedType };
   const meter = createRequestMeter();
@@ -58,11 +81,11 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   let found: RecordsStep | undefined;
   for await (const step of steps) if (step.kind === 'records') found = step;
   // The row is read again, because a run may have stored the record meanwhile.
-  const row = await readStoredRecord(db, stream, scope);
+  const row = await readRow(db, shape, scope);
   const mark = row?.deletedAt == null ? 'live' : 'deleted';
   const stored: 'live' | 'deleted' | 'absent' = row === undefined ? 'absent' : mark;
   const compared =
-    found === undefined ? ABSENT : await compare(db, streamShape(stream), { ...scope, ...found, protection });
+    found === undefined ? ABSENT : await compare(db, shape, { ...scope, ...found, protection });
   const { source, fields } = compared;
   const isMark =
     source === 'absent' ? stored !== 'live' : stored === (source === 'present' ? 'live' : source);

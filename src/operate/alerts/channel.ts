@@ -1,8 +1,8 @@
 /** A channel delivers messages: a webhook or a mail server. */
-import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
 import { SECOND_MS, withTimeout } from '../../shared/time.ts';
+import type { AlertChannel } from '../status/facts.ts';
 import type { AlertMessage } from './message.ts';
 
 export interface Channel {

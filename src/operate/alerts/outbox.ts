@@ -5,8 +5,10 @@
 import { getTableColumns, sql } from 'drizzle-orm';
 import { openConnection, type Queryable } from '../../engine/database/connection.ts';
 import { OWN_SETTINGS } from '../../engine/database/session-settings.ts';
-import { type AlertChannel, type AlertEvent, outbox } from '../../engine/control-tables/control-tables.ts';
+import { outbox } from '../../engine/control-tables/control-tables.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
+import type { AlertChannel } from '../status/facts.ts';
+import type { AlertEvent } from '../status/problem-words.ts';
 
 export type OutboxRow = typeof outbox.$inferSelect;
 

@@ -1,7 +1,7 @@
 /** Compares the alerts of one channel with the present problems. Pure. */
-import type { AlertChannel, AlertEvent } from '../../engine/control-tables/control-tables.ts';
 import { toIso, toMs } from '../../shared/time.ts';
-import { ALERT_WORDS, type Problem } from '../status/problem-words.ts';
+import type { AlertChannel } from '../status/facts.ts';
+import { ALERT_WORDS, type AlertEvent, type Problem } from '../status/problem-words.ts';
 import type { Status } from '../status/status.ts';
 import { type AlertRow, textOfKey } from './outbox.ts';
 

@@ -1,6 +1,5 @@
 /** What the Status is made of: the last read of the warehouse, and the state that only this process has. Pure. */
 import { type AccountConfig, type OffReason, offReasonOf } from '../../config/account-config.ts';
-import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import { IDENTITY_METHOD } from '../../engine/streams/optional-methods.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
@@ -88,6 +87,8 @@ export interface WarehouseFacts {
     readonly sinceMs: number;
   } | null;
 }
+
+export type AlertChannel = 'webhook' | 'mail';
 
 export interface StatusFacts extends Pick<Judging, 'freshnessBudgetMinutes' | 'failedReports'> {
   /** By this process's clock. */

@@ -3,7 +3,6 @@
  * database or a record, because a quote could contain personal data or secrets. The table in docs/operations.md is generated
  * from WORDS.
  */
-import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
 import { streamWords } from '../../engine/streams/index.ts';
 import { adviceOf, type Wait } from '../../shared/errors.ts';
 import { capital, formatDuration } from '../../shared/format.ts';
@@ -107,7 +106,7 @@ interface AlertWords extends Words {
   readonly when: string;
 }
 
-export const ALERT_WORDS: Readonly<Record<AlertEvent, AlertWords>> = {
+const ALERTS = {
   credentials_refused: {
     when: 'the service refuses the token, or lets it read a stream no longer',
     is: (subjects) =>
@@ -153,7 +152,10 @@ export const ALERT_WORDS: Readonly<Record<AlertEvent, AlertWords>> = {
     when: 'the [report](#the-report) could not be made, written or sent',
     is: () => 'the report could not be made or sent, and is tried again',
   },
-};
+} satisfies Readonly<Record<string, AlertWords>>;
+
+export type AlertEvent = keyof typeof ALERTS;
+export const ALERT_WORDS: Readonly<Record<AlertEvent, AlertWords>> = ALERTS;
 
 const WORDS: Readonly<Record<ProblemKind, Words>> = {
   ...ALERT_WORDS,
