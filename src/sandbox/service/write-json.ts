@@ -42,7 +42,8 @@ export function writeJson(
     if (leftOut.includes(key)) return undefined;
     if (isOther && Number.isSafeInteger(value) && turn % 2 === 0) return `${MARK}${String(value)}.0`;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-    const isExtended = extraFields && !FREE_OBJECTS.includes(key) && !('item_ids' in value);
+    // Not the response itself: because of an unknown member of that a worker deletes nothing.
+    const isExtended = extraFields && key !== '' && !FREE_OBJECTS.includes(key) && !('item_ids' in value);
     const fields = isExtended ? { ...value, [EXTRA_FIELD]: EXTRA_VALUE } : value;
     return isOther ? toOther(fields) : fields;
   };
