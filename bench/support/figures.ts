@@ -79,5 +79,5 @@ const COLUMNS: Readonly<Record<string, (figure: Figure) => string>> = {
 };
 
 export function renderFigures(figures: readonly Figure[]): string {
-  return renderRows(figures, COLUMNS, { colors: pc.createColors(false) });
+  return renderRows({ colors: pc.createColors(false) }, figures, COLUMNS);
 }

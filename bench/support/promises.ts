@@ -56,11 +56,11 @@ export function judge(measured: readonly StreamFigure[]): Promised[] {
 
 /** A table, and the verdict in its last line. */
 export function renderPromises(promised: readonly Promised[]): string {
-  const table = renderRows<Promised>(
-    promised,
-    { promise: ({ name }) => name, measured: ({ measured }) => measured, promised: ({ promise }) => promise },
-    { colors: pc.createColors(false) },
-  );
+  const table = renderRows({ colors: pc.createColors(false) }, promised, {
+    promise: ({ name }) => name,
+    measured: ({ measured }) => measured,
+    promised: ({ promise }) => promise,
+  });
   const broken = promised.filter(({ isKept }) => !isKept);
   const verdict =
     broken.length === 0

@@ -5,7 +5,7 @@ import type { RunResult } from '../engine/sync/run.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
 import { groupBy } from '../shared/group-by.ts';
 import { toJsonResult } from '../operate/worker/run-log.ts';
-import { accountColumn, type Columns, renderRows } from './table.ts';
+import { accountColumn, renderRows } from './table.ts';
 import { type Colors, type Terminal } from './terminal.ts';
 
 /** The result of a run, with its account. */
@@ -46,26 +46,28 @@ const STATUS_COLORS = { succeeded: 'green', skipped: 'yellow', failed: 'red', ru
 export const statusText = (status: RunStatus, colors: Colors): string =>
   colors[STATUS_COLORS[status]](status);
 
-const COUNTS = ['read', 'inserted', 'updated', 'unchanged', 'deleted', 'rejected'] as const;
+const countOf =
+  (name: keyof RunResult['counts']) =>
+  ({ result }: AccountResult): number | null =>
+    result.outcome === 'skipped' ? null : result.counts[name];
 
 export function renderResults(
   all: readonly AccountResult[],
   terminal: Pick<Terminal, 'colors' | 'width'>,
 ): string {
-  const columns: Columns<AccountResult> = {
+  return renderRows(terminal, all, {
     ...accountColumn(all),
     stream: ({ result }) => result.stream,
     outcome: ({ result }) => statusText(result.outcome, terminal.colors),
-    ...Object.fromEntries(
-      COUNTS.map((name) => [
-        name,
-        ({ result }: AccountResult) => (result.outcome === 'skipped' ? null : result.counts[name]),
-      ]),
-    ),
-    requests: ({ result }) => result.requests,
+    'read?': countOf('read'),
+    inserted: countOf('inserted'),
+    updated: countOf('updated'),
+    'unchanged?': countOf('unchanged'),
+    deleted: countOf('deleted'),
+    'rejected?': countOf('rejected'),
+    'requests?': ({ result }) => result.requests,
     time: ({ result }) => formatDuration(result.durationMs),
-  };
-  return renderRows(all, columns, terminal, ['rejected', 'unchanged', 'requests', 'read']);
+  });
 }
 
 /** Reasons, errors and their next steps, below the table. An advice is printed once, above its streams. */

@@ -6,7 +6,7 @@ import { type Terminal, toEscape, toPrintable } from './terminal.ts';
 
 /** Numbers are counts; null is a dash. */
 type Cell = string | number | null;
-/** By title: returns the cell of a row. */
+/** By title: returns the cell of a row. A column with ? behind its title is left out where a line is too short. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>;
 
 /** The account of each row, where there are several. */
@@ -31,29 +31,27 @@ const SHORTEST_CUT = 15;
 const cutTo = (width: number, line: string): string =>
   widthOf(line) <= width ? line : `${stripVTControlCharacters(line).slice(0, width - 1)}…`;
 
-/** Where a line is too short for the table, the columns `spare` are left out one after the other; then lines are cut. */
+/** Where a line is too short for the table, columns are left out, the last one first; then lines are cut. */
 export function renderRows<Row>(
+  { colors, width = Infinity }: Pick<Terminal, 'colors'> & { readonly width?: number | undefined },
   rows: readonly Row[],
   columns: Columns<Row>,
-  { colors, width = Infinity }: Pick<Terminal, 'colors'> & { readonly width?: number | undefined },
-  spare: readonly string[] = [],
 ): string {
-  let shown = Object.entries(columns).map(([title, cellOf]) => {
+  const shown = Object.entries(columns).map(([name, cellOf]) => {
+    const title = name.replace('?', '');
     const cells = rows.map(cellOf);
     const texts = [colors.dim(title), ...cells.map(toText)];
     const isRight = cells.some((cell) => typeof cell === 'number');
-    return { title, texts, isRight, size: Math.max(...texts.map(widthOf)) };
+    return { title, isSpare: name !== title, texts, isRight, size: Math.max(...texts.map(widthOf)) };
   });
   const least = () =>
     shown.reduce((sum, { size }, at) => {
       const isLast = at === shown.length - 1;
       return sum + (isLast ? Math.min(size, SHORTEST_CUT) : size + GAP.length);
     }, 0);
-  const leftOut = spare.filter((title) => {
-    if (least() <= width) return false;
-    shown = shown.filter((column) => column.title !== title);
-    return true;
-  });
+  const leftOut: string[] = [];
+  for (let at = shown.length - 1; at >= 0 && least() > width; at -= 1)
+    if (shown[at]?.isSpare) leftOut.unshift(...shown.splice(at, 1).map(({ title }) => title));
   const lines = ['', ...rows].map((_, line) => {
     const cells = shown.map(({ texts, isRight, size }) => {
       const text = texts[line] ?? '';

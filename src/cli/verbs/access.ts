@@ -55,11 +55,10 @@ export const access: Verb = {
   async run({ app, terminal }) {
     const { unsupported, confined, problems } = await readAccess(app.connection);
     const roles = confined.map(({ role, accounts }) => ({ role, accounts }));
-    const table = renderRows(
-      roles,
-      { role: ({ role }) => role, 'accounts that it reads': ({ accounts }) => accounts.join(', ') },
-      terminal,
-    );
+    const table = renderRows(terminal, roles, {
+      role: ({ role }) => role,
+      'accounts that it reads': ({ accounts }) => accounts.join(', '),
+    });
     const none =
       unsupported === null
         ? 'No role is confined. To confine one: safety-sync access grant ROLE --account NAME'

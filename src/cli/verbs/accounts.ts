@@ -51,15 +51,11 @@ const list: Verb = {
       };
     });
     const yesOrNo = (is: boolean): string => (is ? 'yes' : terminal.colors.yellow('no'));
-    const table = renderRows(
-      accounts,
-      {
-        account: (one) => one.account_id,
-        configured: (one) => yesOrNo(one.is_configured),
-        stored: (one) => yesOrNo(one.is_stored),
-      },
-      terminal,
-    );
+    const table = renderRows(terminal, accounts, {
+      account: (one) => one.account_id,
+      configured: (one) => yesOrNo(one.is_configured),
+      stored: (one) => yesOrNo(one.is_stored),
+    });
     const findings = await readAccountFindings(app);
     return {
       json: { accounts },

@@ -75,17 +75,13 @@ export const alerts: Verb = {
       if (row.tries > 0) return `not accepted: ${row.problem ?? ''}`;
       return row.sent_at === null ? 'sent when it has lasted long enough' : 'sent';
     };
-    const table = renderRows(
-      rows,
-      {
-        since: (row) => formatTime(row.began_at),
-        ...accountColumn(rows),
-        what: (row) => describeProblems([problemOf(row)])[0]?.said ?? '',
-        by: (row) => row.channel,
-        state: stateOf,
-      },
-      terminal,
-    );
+    const table = renderRows(terminal, rows, {
+      since: (row) => formatTime(row.began_at),
+      ...accountColumn(rows),
+      what: (row) => describeProblems([problemOf(row)])[0]?.said ?? '',
+      by: (row) => row.channel,
+      state: stateOf,
+    });
     const open = describeProblems(problems.filter(({ isFailure }) => isFailure));
     const none = 'No alert is recorded. To see whether an alert arrives: safety-sync alerts test';
     return {

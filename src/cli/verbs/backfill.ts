@@ -62,16 +62,12 @@ async function planAll({ app, terminal }: AppContext, options: Flags, names: rea
   for (const account of app.accounts)
     for (const stream of streams)
       plan.push(await planStream(app, account, { stream, range, isMigrated: pending === 0 }));
-  const table = renderRows(
-    plan,
-    {
-      ...accountColumn(plan),
-      stream: ({ stream }) => stream,
-      records: ({ records }) => records ?? 'the whole list',
-      'requests, about': ({ requests }) => requests,
-    },
-    terminal,
-  );
+  const table = renderRows(terminal, plan, {
+    ...accountColumn(plan),
+    stream: ({ stream }) => stream,
+    records: ({ records }) => records ?? 'the whole list',
+    'requests, about': ({ requests }) => requests,
+  });
   const lines = [table, '\nNothing was written to the warehouse. Leave out --plan to do it.'];
   return { json: { plan, pending_migrations: pending }, lines };
 }

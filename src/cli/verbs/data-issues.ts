@@ -44,21 +44,16 @@ export const dataIssues: Verb<Flags> = {
     const alike = groupBy(issues, ({ account_id: account, stream, kind, field, resolved_at: resolved }) =>
       JSON.stringify([account, stream, kind, field?.replace(/\[\d+\]/g, '[]'), resolved === null]),
     ).map((group) => ({ ...group[0], records: group.length }));
-    const table = renderRows(
-      alike,
-      {
-        ...accountColumn(alike),
-        stream: ({ stream }) => stream,
-        what: ({ kind, resolved_at: at }) => (at === null ? kind : `${kind}${colors.green(' (resolved)')}`),
-        field: ({ field }) => field?.replace(/\[\d+\]/g, '[]') ?? null,
-        // An unknown field has one issue, however many records show it.
-        records: ({ kind, records }) => (kind === 'unknown_field' ? null : records),
-        'last seen': (one) => formatAge(one.last_seen_at, app.clock.now()),
-        example: (one) => `${one.record_id ?? '(no key)'}: ${one.problem}`,
-      },
-      terminal,
-      ['last seen'],
-    );
+    const table = renderRows(terminal, alike, {
+      ...accountColumn(alike),
+      stream: ({ stream }) => stream,
+      what: ({ kind, resolved_at: at }) => (at === null ? kind : `${kind}${colors.green(' (resolved)')}`),
+      field: ({ field }) => field?.replace(/\[\d+\]/g, '[]') ?? null,
+      // An unknown field has one issue, however many records show it.
+      records: ({ kind, records }) => (kind === 'unknown_field' ? null : records),
+      'last seen?': (one) => formatAge(one.last_seen_at, app.clock.now()),
+      example: (one) => `${one.record_id ?? '(no key)'}: ${one.problem}`,
+    });
     const kinds = [...new Set(issues.map(({ kind }) => kind))];
     const left = issues.filter(({ resolved_at: at }) => at === null).length;
     return {

@@ -167,12 +167,11 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
     section('4  What the warehouse can answer');
     step('writing the report and the workbook …');
     const { report, files } = await makeReport(app);
-    const answers = renderRows(
-      keyFiguresOf(report),
-      { figure: ({ title }) => title, now: ({ value }) => value, '': ({ beside }) => beside },
-      // Long lines are broken, not cut.
-      { colors },
-    );
+    const answers = renderRows({ colors }, keyFiguresOf(report), {
+      figure: ({ title }) => title,
+      now: ({ value }) => value,
+      '': ({ beside }) => beside,
+    });
     terminal.print(indent(answers));
     terminal.print(`\nDone in ${formatDuration(performance.now() - startedMs)}.`);
     terminal.print(`\n${colors.bold('Next')}\nAll of it as charts and tables, and every row as a workbook:`);

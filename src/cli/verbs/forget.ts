@@ -38,11 +38,10 @@ export const forget: Verb<Flags> = {
         person,
         forgotten_at: toIso(Date.parse(since)),
       }));
-      const table = renderRows(
-        forgotten,
-        { person: ({ person }) => person, 'forgotten at': ({ forgotten_at: at }) => at },
-        terminal,
-      );
+      const table = renderRows(terminal, forgotten, {
+        person: ({ person }) => person,
+        'forgotten at': ({ forgotten_at: at }) => at,
+      });
       return { json: { forgotten }, lines: [forgotten.length === 0 ? 'Nobody is forgotten.' : table] };
     }
     if (cancel !== undefined) {

@@ -87,23 +87,19 @@ export const labels: Verb = {
         };
       }),
     );
-    const table = renderRows(
-      coverage,
-      {
-        ...accountColumn(coverage),
-        kind: ({ kind }) => kind,
-        'ids met': ({ ids }) => ids,
-        'named by the service': ({ named }) => named,
-        'by a label': ({ labelled }) => labelled,
-        'by nobody': ({ unlabelled }) => unlabelled.length,
-        'most used without a name (records)': ({ unlabelled }) =>
-          unlabelled
-            .slice(0, MOST_NAMED)
-            .map(({ id, seen }) => `${id} (${formatCount(seen)})`)
-            .join(', ') || null,
-      },
-      terminal,
-    );
+    const table = renderRows(terminal, coverage, {
+      ...accountColumn(coverage),
+      kind: ({ kind }) => kind,
+      'ids met': ({ ids }) => ids,
+      'named by the service': ({ named }) => named,
+      'by a label': ({ labelled }) => labelled,
+      'by nobody': ({ unlabelled }) => unlabelled.length,
+      'most used without a name (records)': ({ unlabelled }) =>
+        unlabelled
+          .slice(0, MOST_NAMED)
+          .map(({ id, seen }) => `${id} (${formatCount(seen)})`)
+          .join(', ') || null,
+    });
     const advice = met.some(isNameless)
       ? 'To name them: safety-sync labels template --out labels.csv; fill the column label; safety-sync labels import labels.csv'
       : 'Every id has a name.';

@@ -32,28 +32,23 @@ export const runs: Verb<Flags> = {
     const { accountIds, db } = app;
     await closeDeadRuns(db, accountIds);
     const rows = await readRuns(db, accountIds, { stream, limit });
-    const table = renderRows(
-      rows,
-      {
-        run: (run) => String(run.run_id),
-        started: (run) => formatTime(run.started_at),
-        ...accountColumn(rows),
-        stream: (run) => run.stream,
-        kind: (run) => run.kind,
-        trigger: (run) => run.trigger,
-        status: (run) => statusText(run.status, terminal.colors),
-        time: tookOf,
-        requests: (run) => run.requests,
-        read: (run) => run.records_read,
-        inserted: (run) => run.inserted,
-        updated: (run) => run.updated,
-        deleted: (run) => run.deleted,
-        rejected: (run) => run.rejected,
-        remark: remarkOf,
-      },
-      terminal,
-      ['trigger', 'requests', 'read', 'rejected', 'inserted', 'updated', 'deleted', 'kind', 'time'],
-    );
+    const table = renderRows(terminal, rows, {
+      run: (run) => String(run.run_id),
+      started: (run) => formatTime(run.started_at),
+      ...accountColumn(rows),
+      stream: (run) => run.stream,
+      'kind?': (run) => run.kind,
+      'trigger?': (run) => run.trigger,
+      status: (run) => statusText(run.status, terminal.colors),
+      'time?': tookOf,
+      'requests?': (run) => run.requests,
+      'read?': (run) => run.records_read,
+      'inserted?': (run) => run.inserted,
+      'updated?': (run) => run.updated,
+      'deleted?': (run) => run.deleted,
+      'rejected?': (run) => run.rejected,
+      remark: remarkOf,
+    });
     return {
       json: { runs: rows.map(withIsoTimes) },
       lines: [rows.length === 0 ? 'No run yet. Start one with: safety-sync sync' : table],

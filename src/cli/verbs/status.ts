@@ -86,22 +86,17 @@ export const status: Verb = {
     const rows = accounts.flatMap((one) =>
       one.streams.map((stream) => ({ account_id: one.account_id, ...stream })),
     );
-    const table = renderRows(
-      rows,
-      {
-        ...accountColumn(rows),
-        stream: ({ stream }) => stream,
-        data: (one) => freshnessText(one, colors),
-        'last success': (one) => formatAge(one.last_success_at, nowMs),
-        'last run': (one) => lastRunText(one, nowMs, colors),
-        'current to': (one) => formatTime(one.watermark ?? one.calculated_at),
-        live: (one) => one.live_rows,
-        deleted: (one) => one.deleted_rows,
-        'open issues': (one) => one.open_data_issues,
-      },
-      terminal,
-      ['last success', 'deleted', 'current to'],
-    );
+    const table = renderRows(terminal, rows, {
+      ...accountColumn(rows),
+      stream: ({ stream }) => stream,
+      data: (one) => freshnessText(one, colors),
+      'last success?': (one) => formatAge(one.last_success_at, nowMs),
+      'last run': (one) => lastRunText(one, nowMs, colors),
+      'current to?': (one) => formatTime(one.watermark ?? one.calculated_at),
+      live: (one) => one.live_rows,
+      'deleted?': (one) => one.deleted_rows,
+      'open issues': (one) => one.open_data_issues,
+    });
     const isMany = accounts.length > 1;
     const named = describeProblems(problems).map(({ problem: { accountId, isFailure, level }, text }) => {
       const whole = isMany && accountId !== null ? `${accountId}: ${text}` : text;

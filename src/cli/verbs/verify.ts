@@ -43,16 +43,12 @@ function describe(verification: Verification, terminal: Terminal): string[] {
     value === null
       ? null
       : (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, SHOWN_CHARACTERS);
-  const table = renderRows(
-    fields,
-    {
-      '': (one) => (one.isEqual ? colors.dim('=') : colors.red('≠')),
-      field: (one) => one.field,
-      stored: (one) => textOf(one.stored),
-      'the service': (one) => (one.isEqual ? colors.dim('the same') : textOf(one.source)),
-    },
-    terminal,
-  );
+  const table = renderRows(terminal, fields, {
+    '': (one) => (one.isEqual ? colors.dim('=') : colors.red('≠')),
+    field: (one) => one.field,
+    stored: (one) => textOf(one.stored),
+    'the service': (one) => (one.isEqual ? colors.dim('the same') : textOf(one.source)),
+  });
   return [
     colors.bold(`${stream} ${key}: ${verdict}. It ${STORED[stored]}, and ${SOURCE[source]}.`),
     storedAt === null ? '' : `The row last changed here at ${formatTime(storedAt)}.`,

@@ -76,7 +76,7 @@ describe('a table', () => {
   };
 
   it('columns are aligned, and a cell is on one line', () => {
-    expect(renderRows(rows, columns, { colors }).split('\n')).toEqual([
+    expect(renderRows({ colors }, rows, columns).split('\n')).toEqual([
       'stream      read  remark',
       'resources      5  the service did not respond within a minute',
       'users      1,234  a\\u000aforged \\u202eline',
@@ -84,7 +84,9 @@ describe('a table', () => {
   });
 
   it('spare columns that do not fit are left out and named, and lines are cut', () => {
-    expect(renderRows(rows, columns, { colors, width: 28 }, ['read']).split('\n')).toEqual([
+    const { stream, read, remark } = columns;
+    const table = renderRows({ colors, width: 28 }, rows, { stream, 'read?': read, remark });
+    expect(table.split('\n')).toEqual([
       'stream     remark',
       'resources  the service did …',
       'users      a\\u000aforged \\u…',
