@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { nameSome } from '../shared/format.ts';
 import { streamNamed } from '../engine/streams/index.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
+import type { ReadVariables } from './read-variables.ts';
 
 interface ServiceConfig {
   /** Normalized: host in lower case, without the scheme's own port, without `/v1` and without a slash at the end. */
@@ -78,9 +79,18 @@ export function describeUnlimited(
   return `API_REQUESTS_PER_MINUTE=off: there is no request limit${whose}. Over its own limit the service refuses the requests of every integration of the customer`;
 }
 
-/** Plain http to another machine: every host on the way can read the requests. */
-export const isPlainHttp = ({ protocol, hostname }: URL): boolean =>
-  protocol === 'http:' && !isLoopback(hostname);
+/** By plain http to another machine every host on the way can read the requests. `what` they send. */
+export function requireHttps(
+  { values, problems }: ReadVariables,
+  name: 'SAFETY_BASE_URL' | 'ALERT_WEBHOOK_URL' | 'ALERT_HEARTBEAT_URL',
+  what: string,
+): void {
+  const { protocol, hostname } = new URL(values[name] ?? 'https://unset');
+  if (protocol === 'http:' && !isLoopback(hostname) && !values.SAFETY_ALLOW_INSECURE_HTTP)
+    problems.push(
+      `${name}: plain http:// to ${hostname} would send ${what} in the clear; use https://, or set SAFETY_ALLOW_INSECURE_HTTP=true`,
+    );
+}
 
 /** The worker itself adds `/v1/METHOD`. Takes a usable base URL. */
 export function normalizeBaseUrl(baseUrl: string): string {

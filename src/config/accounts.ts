@@ -7,7 +7,7 @@ import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import { closestName } from '../shared/closest-name.ts';
 import type { StreamDefinition } from '../engine/streams/stream.ts';
-import { type AccountConfig, isPlainHttp, normalizeBaseUrl } from './account-config.ts';
+import { type AccountConfig, normalizeBaseUrl, requireHttps } from './account-config.ts';
 import {
   type Environment,
   isNamed,
@@ -15,6 +15,7 @@ import {
   readText,
   type ReadVariables,
   readVariables,
+  requireSet,
   systemCode,
   withoutUserinfo,
 } from './read-variables.ts';
@@ -37,26 +38,22 @@ const HINT = ' (lines NAME=value that were pasted into a shell need export befor
 /** The account that these variables describe. Adds what is missing or contradicts itself to the problems. */
 function buildAccount(
   env: Environment,
-  { values, problems }: ReadVariables,
+  read: ReadVariables,
   { needsService, streams }: FindAccountsOptions,
   hint = '',
 ): AccountConfig {
+  const { values, problems } = read;
   const { SAFETY_BASE_URL: baseUrl, SAFETY_TOKEN: token } = values;
-  const lacks = (name: string, value: unknown, what: string): void => {
-    if (needsService && value === undefined && !isNamed(problems, name))
-      problems.push(`${name} is not set: ${what}`);
-  };
-  lacks('SAFETY_BASE_URL', baseUrl, `the address of the service, e.g. https://service.example.com${hint}`);
-  lacks('SAFETY_TOKEN', token, 'the API token (or SAFETY_TOKEN_FILE: a file that holds it)');
+  if (needsService) {
+    requireSet(read, 'SAFETY_BASE_URL', `the service’s address, e.g. https://service.example.com${hint}`);
+    requireSet(read, 'SAFETY_TOKEN', 'the API token (or SAFETY_TOKEN_FILE)');
+  }
+  requireHttps(read, 'SAFETY_BASE_URL', 'the token');
   if (baseUrl !== undefined) {
     const url = new URL(baseUrl);
     const add = (problem: string): void => void problems.push(`SAFETY_BASE_URL: ${problem}`);
     if (url.username !== '' || url.password !== '') add('leave user and password out');
     if (/[?#]/.test(baseUrl)) add('leave out what follows ? or #');
-    if (isPlainHttp(url) && !values.SAFETY_ALLOW_INSECURE_HTTP)
-      add(
-        `plain http:// to ${url.hostname} would send the token in the clear; use https://, or set SAFETY_ALLOW_INSECURE_HTTP=true`,
-      );
   }
   const cronOf = (own: string | null | undefined) => (own === undefined ? values.SYNC_CRON : own);
   return {

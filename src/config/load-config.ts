@@ -7,7 +7,7 @@ import { STREAMS } from '../engine/streams/index.ts';
 import type { StreamDefinition } from '../engine/streams/stream.ts';
 import type { AccountConfig } from './account-config.ts';
 import { findAccounts } from './accounts.ts';
-import { type Environment, isNamed, readVariables } from './read-variables.ts';
+import { type Environment, readVariables, requireSet } from './read-variables.ts';
 import { type PrivacyConfig, privacyProblems } from './privacy-columns.ts';
 import { notificationsOf } from './notification-config.ts';
 import { findUnknownVariables } from './unknown-variables.ts';
@@ -74,15 +74,11 @@ export function loadConfig(env: Environment, options: LoadConfigOptions) {
     keep: values.USERS_KEEP,
     key: values.PRIVACY_KEY,
   };
-  const isKeyBad = isNamed(problems, 'PRIVACY_KEY');
-  problems.push(...privacyProblems({ ...privacy, key: isKeyBad ? '' : privacy.key }, streams));
-  const isContainer = (env['SAFETY_SYNC_CONTAINER'] ?? '') !== '';
-  if (isContainer && values.DATABASE_URL === undefined && !isNamed(problems, 'DATABASE_URL')) {
-    problems.push('DATABASE_URL is not set: in the container image the warehouse is a PostgreSQL of yours');
-  }
-  if (values.RETRY_MIN_DELAY_MS > values.RETRY_MAX_DELAY_MS && !isNamed(problems, 'RETRY_M')) {
-    problems.push('RETRY_MIN_DELAY_MS is larger than RETRY_MAX_DELAY_MS');
-  }
+  problems.push(...privacyProblems(privacy, streams));
+  if (privacy.pseudonymize.length > 0)
+    requireSet(read, 'PRIVACY_KEY', 'PRIVACY_PSEUDONYMIZE needs it (or PRIVACY_KEY_FILE)');
+  if (env['SAFETY_SYNC_CONTAINER'])
+    requireSet(read, 'DATABASE_URL', 'in the container image the warehouse is a PostgreSQL of yours');
   if (problems.length > 0) {
     // A token that was pasted into the wrong variable is still a secret.
     const redact = createRedactor([...SECRETS.map((name) => env[name] ?? ''), ...found.tokens]);

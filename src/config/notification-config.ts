@@ -1,6 +1,6 @@
 /** Recipients of the worker's messages: alerts go to a webhook and by mail, the report by mail and into a directory. */
-import { type AccountConfig, isPlainHttp } from './account-config.ts';
-import { isNamed, type ReadVariables } from './read-variables.ts';
+import { type AccountConfig, requireHttps } from './account-config.ts';
+import { isNamed, type ReadVariables, requireSet } from './read-variables.ts';
 
 export type NotificationConfig = ReturnType<typeof notificationsOf>;
 export type MailConfig = NonNullable<NotificationConfig['mail']>;
@@ -10,16 +10,14 @@ const REPORT_KEY = 'report_email_to of SAFETY_ACCOUNTS_FILE';
 
 /** Adds settings that exclude each other to the problems. `accounts`: some may have recipients of their own for their reports. */
 export function notificationsOf(
-  { values, problems }: ReadVariables,
+  read: ReadVariables,
   accounts: readonly Pick<AccountConfig, 'reportEmailTo'>[],
 ) {
+  const { values, problems } = read;
   const { SMTP_URL: smtpUrl, ALERT_EMAIL_FROM: from, REPORT_CRON: cron, REPORT_DIR: folder } = values;
   const alertEmailTo = values.ALERT_EMAIL_TO ?? [];
   const emailTo = values.REPORT_EMAIL_TO ?? [];
   const areas = values.REPORT_AREAS ?? [];
-  const lacks = (name: string, value: unknown, why: string): void => {
-    if (value === undefined && !isNamed(problems, name)) problems.push(`${name} is not set: ${why}`);
-  };
   const mailed = [
     ...(alertEmailTo.length > 0 ? ['ALERT_EMAIL_TO'] : []),
     ...(emailTo.length > 0 ? ['REPORT_EMAIL_TO'] : []),
@@ -27,8 +25,8 @@ export function notificationsOf(
     ...(accounts.some(({ reportEmailTo }) => reportEmailTo !== undefined) ? [REPORT_KEY] : []),
   ];
   if (mailed.length > 0) {
-    lacks('SMTP_URL', smtpUrl, `the mail server for ${mailed.join(' and ')}`);
-    lacks('ALERT_EMAIL_FROM', from, `the sender of what goes to ${mailed.join(' and ')}`);
+    requireSet(read, 'SMTP_URL', `the mail server for ${mailed.join(' and ')}`);
+    requireSet(read, 'ALERT_EMAIL_FROM', `the sender of what goes to ${mailed.join(' and ')}`);
   }
   const hasPlace =
     emailTo.length > 0 ||
@@ -37,18 +35,12 @@ export function notificationsOf(
     mailed.includes('REPORT_AREAS');
   if (folder === undefined && areas.some((one) => one.emailTo.length === 0))
     problems.push('REPORT_AREAS: an area without addresses needs REPORT_DIR');
-  if (hasPlace) lacks('REPORT_CRON', cron, 'when the report is made, as cron');
+  if (hasPlace) requireSet(read, 'REPORT_CRON', 'when the report is made, as cron');
   if (typeof cron === 'string' && !hasPlace && !isNamed(problems, 'REPORT_')) {
     problems.push('REPORT_CRON needs a place for the report: set REPORT_EMAIL_TO, REPORT_DIR, or both');
   }
-  for (const name of ['ALERT_WEBHOOK_URL', 'ALERT_HEARTBEAT_URL'] as const) {
-    const url = values[name] === undefined ? undefined : new URL(values[name]);
-    if (url !== undefined && isPlainHttp(url) && !values.SAFETY_ALLOW_INSECURE_HTTP) {
-      problems.push(
-        `${name}: plain http:// to ${url.hostname} would send alerts in the clear; use https://, or set SAFETY_ALLOW_INSECURE_HTTP=true`,
-      );
-    }
-  }
+  requireHttps(read, 'ALERT_WEBHOOK_URL', 'alerts');
+  requireHttps(read, 'ALERT_HEARTBEAT_URL', 'alerts');
   return {
     /** The URL is enough to post there, so it is a secret as a whole. */
     webhookUrl: values.ALERT_WEBHOOK_URL,

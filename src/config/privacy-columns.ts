@@ -18,7 +18,7 @@ const NO_PSEUDONYM = 'only text can be replaced by a pseudonym: ids join tables,
 
 /** Returns one sentence for each invalid setting; an empty list means that all settings are valid. */
 export function privacyProblems(
-  { omit, pseudonymize, key }: Omit<PrivacyConfig, 'keep'>,
+  { omit, pseudonymize }: Pick<PrivacyConfig, 'omit' | 'pseudonymize'>,
   streams: readonly StreamDefinition[],
 ): string[] {
   if (omit.length + pseudonymize.length === 0) return [];
@@ -44,11 +44,6 @@ export function privacyProblems(
   const both = pseudonymize.filter((name) => omit.includes(name));
   if (both.length > 0) {
     problems.push(`PRIVACY_PSEUDONYMIZE: ${both.join(', ')} is in PRIVACY_OMIT too: keep one of them`);
-  }
-  if (pseudonymize.length > 0 && key === undefined) {
-    problems.push(
-      'PRIVACY_KEY is not set: PRIVACY_PSEUDONYMIZE needs it (or PRIVACY_KEY_FILE: a file that holds it)',
-    );
   }
   return problems;
 }

@@ -15,6 +15,12 @@ export interface ReadVariables {
 export const isNamed = (problems: readonly string[], variable: string): boolean =>
   problems.some((problem) => problem.startsWith(variable));
 
+/** Adds a problem where a variable that is needed is not set; one that is not usable has a problem already. */
+export function requireSet(read: ReadVariables, name: keyof VariableValues, why: string): void {
+  if (read.values[name] === undefined && !isNamed(read.problems, name))
+    read.problems.push(`${name} is not set: ${why}`);
+}
+
 /** `ENOENT` */
 export const systemCode = (error: unknown): string => String((error as { code?: unknown }).code);
 

@@ -1,6 +1,5 @@
 import { usageError } from '../../shared/errors.ts';
 import { formatNumber, formatTime } from '../../shared/format.ts';
-import { toIso } from '../../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
 import { type Verification, verifyRecord } from '../../engine/sync/verify-record.ts';
 import { parseStream } from '../arguments.ts';
@@ -23,35 +22,35 @@ const SOURCE = {
 };
 
 /** The next step after a difference. */
-function nextStep({ stream, key, isEqual, source }: Verification): string {
-  if (isEqual) return '';
+function nextStep({ stream, id, equal, source }: Verification): string {
+  if (equal) return '';
   if (source === 'rejected') return 'The source has to put it right: there is nothing to repair here.';
   if (source === 'absent') {
     const verb = streamNamed(stream).readMode.kind === 'incremental' ? 'reconcile' : 'sync';
     return `What is gone is marked as deleted by: safety-sync ${verb} ${stream}`;
   }
-  return `The next sync brings what has changed since the last one. To store it now: safety-sync verify ${stream} ${key} --repair`;
+  return `The next sync brings what has changed since the last one. To store it now: safety-sync verify ${stream} ${id} --repair`;
 }
 
 function describe(verification: Verification, terminal: Terminal): string[] {
-  const { stream, key, stored, source, isEqual, fields, remarks, withheld, storedAt } = verification;
+  const { stream, id, stored, source, equal, fields, remarks, withheld, stored_at: at } = verification;
   const { colors } = terminal;
-  const different = fields.filter((field) => !field.isEqual).length;
+  const different = fields.filter((field) => !field.equal).length;
   const fieldsText = different === 0 ? '' : ` (${formatNumber(different, 'field')})`;
-  const verdict = isEqual ? 'equal' : `different${fieldsText}`;
+  const verdict = equal ? 'equal' : `different${fieldsText}`;
   const textOf = (value: unknown): string | null =>
     value === null
       ? null
       : (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, SHOWN_CHARACTERS);
   const table = renderRows(terminal, fields, {
-    '': (one) => (one.isEqual ? colors.dim('=') : colors.red('≠')),
+    '': (one) => (one.equal ? colors.dim('=') : colors.red('≠')),
     field: (one) => one.field,
     stored: (one) => textOf(one.stored),
-    'the service': (one) => (one.isEqual ? colors.dim('the same') : textOf(one.source)),
+    'the service': (one) => (one.equal ? colors.dim('the same') : textOf(one.source)),
   });
   return [
-    colors.bold(`${stream} ${key}: ${verdict}. It ${STORED[stored]}, and ${SOURCE[source]}.`),
-    storedAt === null ? '' : `The row last changed here at ${formatTime(storedAt)}.`,
+    colors.bold(`${stream} ${id}: ${verdict}. It ${STORED[stored]}, and ${SOURCE[source]}.`),
+    at === null ? '' : `The row last changed here at ${formatTime(at)}.`,
     fields.length === 0 ? '' : `\n${table}\n`,
     ...remarks.map(({ kind, field, problem }) => `${kind} ${field ?? ''}: ${problem} (${MEANING[kind]})`),
     withheld.length === 0
@@ -82,27 +81,12 @@ export const verify: Verb<Flags> = {
     const { repair: repairs = false } = options;
     const stream = parseStream(name);
     const account = onlyAccountOf(app, 'a record');
-    const verification = await verifyRecord(account.runContext(), stream, key);
-    const { isEqual, source, known, storedAt, calculatedAtMs, fields, ...found } = verification;
-    const json = {
-      verification: {
-        account_id: account.id,
-        stream,
-        id: key,
-        equal: isEqual,
-        stored: found.stored,
-        source,
-        stored_at: storedAt,
-        calculated_at: toIso(calculatedAtMs),
-        requests: found.requests,
-        fields: fields.map(({ isEqual: equal, ...field }) => ({ ...field, equal })),
-        remarks: found.remarks,
-        withheld: found.withheld,
-      },
-    };
+    const { known, verification } = await verifyRecord(account.runContext(), stream, key);
+    const { equal, source } = verification;
+    const json = { verification };
     const lines = describe(verification, terminal);
-    if (!repairs || isEqual || source === 'absent' || source === 'rejected')
-      return { json, lines, code: isEqual ? EXIT.ok : EXIT.failed };
+    if (!repairs || equal || source === 'absent' || source === 'rejected')
+      return { json, lines, code: equal ? EXIT.ok : EXIT.failed };
     const request = { kind: 'sync', onlyRecord: known, streamsOf: () => [stream] } as const;
     const all = await runAccounts(context, options, request);
     const repair = outputOf(all, terminal);

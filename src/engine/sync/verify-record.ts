@@ -13,13 +13,14 @@ import { streamNamed } from '../streams/index.ts';
 import { NO_STATE } from '../streams/state.ts';
 import type { RecordIssue, StreamName, WireRecord } from '../streams/stream.ts';
 import { NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
+import { toIso } from '../../shared/time.ts';
 import type { RunContext } from './run.ts';
 import { warehouseReads } from './run-steps.ts';
 
 interface FieldComparison {
   /** `due_on`, or `followup_messages[9001].note`; `followup_messages[9001]` if one side lacks the whole row. */
   readonly field: string;
-  readonly isEqual: boolean;
+  readonly equal: boolean;
   /** null also if there is no row. */
   readonly stored: unknown;
   /** The value that would be stored. */
@@ -58,8 +59,9 @@ async function readRow(
   return row;
 }
 
-export type Verification = Awaited<ReturnType<typeof verifyRecord>>;
+export type Verification = Awaited<ReturnType<typeof verifyRecord>>['verification'];
 
+/** `verification` has the names of `verify --json`. `known`: for a repair, the record as it was requested. */
 export async function verifyRecord(context: RunContext, streamName: StreamName, key: string) {
   const { db, privacy = NO_PRIVACY, settings, streams } = context;
   const { accountId } = settings;
@@ -69,7 +71,6 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   const scope = { accountId, key: protection?.ofKey(key) ?? key };
   const shape = streamShape(stream);
   const { raw = null, requestedType = null } = (await readRow(db, shape, scope)) ?? {};
-  /** For a repair: the record as it was requested. */
   const known: KnownRecord = { key, stored: raw, requestedType };
   const meter = createRequestMeter();
   const steps = read({
@@ -86,24 +87,27 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   const stored: 'live' | 'deleted' | 'absent' = row === undefined ? 'absent' : mark;
   const compared =
     found === undefined ? ABSENT : await compare(db, shape, { ...scope, ...found, protection });
-  const { source, fields } = compared;
+  const { source, fields, remarks } = compared;
   const isMark =
     source === 'absent' ? stored !== 'live' : stored === (source === 'present' ? 'live' : source);
-  return {
-    ...compared,
+  const verification = {
+    account_id: accountId,
     stream: streamName,
-    key,
+    id: key,
+    equal: isMark && fields.every((field) => field.equal),
     stored,
-    isEqual: isMark && fields.every((field) => field.isEqual),
+    source,
     /** When the row last changed here. */
-    storedAt: row === undefined ? null : new Date(row.syncedAt).toISOString(),
+    stored_at: row === undefined ? null : new Date(row.syncedAt).toISOString(),
     /** training: `last_updated` of the response's list. */
-    calculatedAtMs: found?.about.calculatedAtMs ?? null,
+    calculated_at: toIso(found?.about.calculatedAtMs ?? null),
     requests: meter.requests,
-    known,
+    fields,
+    remarks,
     /** Columns that are omitted or pseudonymized by the privacy settings. */
     withheld: [...policy.omit, ...policy.pseudonymize],
   };
+  return { known, verification };
 }
 
 interface Found extends RecordsStep {
@@ -137,7 +141,7 @@ async function compare(
   }
   return {
     source: made.parent['_deleted_at'] == null ? 'present' : 'deleted',
-    fields: fields.toSorted((one, other) => Number(one.isEqual) - Number(other.isEqual)),
+    fields: fields.toSorted((one, other) => Number(one.equal) - Number(other.equal)),
     remarks,
   };
 }
@@ -153,11 +157,11 @@ function toFields(
   const label = ownKey.length === 0 ? tableName : `${tableName}[${ownKey.join(', ')}]`;
   const isChild = table !== shape.parent;
   if (isChild && (stored === null || source === null))
-    return [{ field: label, isEqual: false, stored, source }];
+    return [{ field: label, equal: false, stored, source }];
   const columns = comparedColumns(shape, table).filter(({ name }) => !key.includes(name));
   return columns.map(({ name }) => ({
     field: isChild ? `${label}.${name}` : name,
-    isEqual: !differing.includes(name),
+    equal: !differing.includes(name),
     stored: stored?.[name] ?? null,
     source: source?.[name] ?? null,
   }));

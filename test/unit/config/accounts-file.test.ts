@@ -152,7 +152,7 @@ describe('problems of an accounts file', () => {
         "SAFETY_ACCOUNTS_FILE, entry 2 (east), schedule.folowups: no such key, did you mean schedule.followups?",
         "SAFETY_ACCOUNTS_FILE, entry 2 (east), token_file: cannot read the file that it names (ENOENT)",
         "SAFETY_ACCOUNTS_FILE, entry 2 (east), schedule.users: expected a cron expression of 5 or 6 fields, or off, got "daily"",
-        "SAFETY_ACCOUNTS_FILE, entry 2 (east), base_url is not set: the address of the service, e.g. https://service.example.com",
+        "SAFETY_ACCOUNTS_FILE, entry 2 (east), base_url is not set: the service’s address, e.g. https://service.example.com",
         "SAFETY_ACCOUNTS_FILE, entry 3, expected a map with name, base_url and token",
       ]
     `);

@@ -206,3 +206,7 @@ test('webhook URLs, their paths and every spelling of a password are redacted', 
   for (const text of ['POST /T1/secret-path', 'GET /T2/secret-path', 'secret-word'])
     expect(redact(text)).not.toMatch(/secret-(path|word)/);
 });
+
+test('pseudonyms need a key', () => {
+  expect(problemsOf({ ...good, PRIVACY_PSEUDONYMIZE: 'users.name' })).toContain('PRIVACY_KEY is not set');
+});
