@@ -7,7 +7,7 @@ import { type Terminal, toEscape, toPrintable } from './terminal.ts';
 /** Numbers are counts; null is a dash. */
 type Cell = string | number | null;
 /** By title: returns the cell of a row. A column with ? behind its title is left out where a line is too short. */
-export type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>;
+type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>;
 
 /** The account of each row, where there are several. */
 export const accountColumn = (

@@ -1,6 +1,5 @@
-import { Writable } from 'node:stream';
 import { type Logger, pino } from 'pino';
-import pretty from 'pino-pretty';
+import { prettyFactory } from 'pino-pretty';
 import { createRedactor } from './redact.ts';
 import { wrapLines } from './wrap-lines.ts';
 
@@ -20,22 +19,12 @@ interface LoggerOptions {
 export function createLogger({ level, format, colorize, secrets }: LoggerOptions): Logger {
   const redact = createRedactor(secrets);
   const { stderr } = process;
-  const sink = { write: (line: string) => void stderr.write(redact(line)) };
-  if (format === 'json') {
-    return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, sink);
-  }
-  const destination = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      stderr.write(wrapLines(redact(chunk.toString()), (stderr.isTTY && stderr.columns) || undefined, 2));
-      done();
+  const toLine = prettyFactory({ colorize, translateTime: 'SYS:yyyy-mm-dd HH:MM:ss', hideObject: true });
+  const sink = {
+    write(json: string) {
+      const columns = (stderr.isTTY && stderr.columns) || undefined;
+      stderr.write(format === 'json' ? redact(json) : wrapLines(redact(toLine(json)), columns, 2));
     },
-  });
-  const stream = pretty({
-    colorize,
-    translateTime: 'SYS:yyyy-mm-dd HH:MM:ss',
-    hideObject: true,
-    destination,
-    sync: true,
-  });
-  return pino({ level, base: null }, stream);
+  };
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, sink);
 }

@@ -4,9 +4,7 @@ import { EXIT } from '../run-results.ts';
 import { renderRows } from '../table.ts';
 import type { Verb } from '../verb.ts';
 
-const TAKES_ROLE = [
-  ['<role>', 'a role of PostgreSQL: the login of a BI tool, or a group role of logins'],
-] as const;
+const TAKES_ROLE = [['<role>', 'a role of PostgreSQL: the login of a BI tool, or a group role']] as const;
 
 const outputOf = (role: string, accounts: readonly string[]) => ({
   json: { role, accounts },

@@ -208,8 +208,6 @@ With a service of your own:
 export const demo: Verb<{ serve?: boolean }> = {
   name: 'demo',
   about: 'see it work without any configuration: sandbox, embedded PostgreSQL, two syncs, answers',
-  options: [
-    ['--serve', 'then keep worker, sandbox and database running until Ctrl-C; print a connection string'],
-  ],
+  options: [['--serve', 'then keep worker, sandbox and database running; print a connection string']],
   runAlone: runDemo,
 };

@@ -8,9 +8,7 @@ type Flags = { readonly citus?: true };
 export const migrate: Verb<Flags> = {
   name: 'migrate',
   about: 'apply the migrations; several processes may do so at once (sync and start do it themselves)',
-  options: [
-    ['--citus', 'also distribute the tables by account over the nodes of a Citus cluster; can be run again'],
-  ],
+  options: [['--citus', 'also distribute the tables by account over the nodes of a Citus cluster']],
   needs: () => ({ migrates: 'by_itself' }),
   async run({ app, terminal }, options) {
     const { applied, known, reader, distributed } = await app.migrate({ onCitus: options.citus === true });

@@ -73,12 +73,7 @@ export const sandbox: Verb<Flags> = {
     ['--live <n>', 'changes a minute; 0: the source does not change', 0, wholeNumber(0, MILLION)],
     ['--deletions', 'with --live: records are deleted, too'],
     ['--latency <ms>', 'added to every response', 0, wholeNumber(0, 600_000)],
-    [
-      '--faults <percent>',
-      'share of requests that go wrong, over all kinds of faults',
-      0,
-      wholeNumber(0, 90),
-    ],
+    ['--faults <percent>', 'share of requests that go wrong, in every way', 0, wholeNumber(0, 90)],
     ['--quiet', 'no request log'],
   ],
   runAlone: runSandbox,
