@@ -168,11 +168,7 @@ export async function createApp(options: CreateAppOptions) {
         return api;
       },
       runContext: (events: RunEvents = {}): RunContext => ({
-        settings: {
-          ...config.runs,
-          accountId,
-          equipmentTypes: account.equipmentTypes,
-        },
+        settings: { ...config.runs, accountId, equipmentTypes: account.equipmentTypes },
         privacy: config.privacy,
         retention: config.retention,
         // Read when a run begins.

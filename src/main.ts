@@ -1,7 +1,23 @@
 #!/usr/bin/env node
 /** Process entry: signal handlers, then arguments and exit code. */
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
-import './cli/lean-memory.ts';
+import { setFlagsFromString } from 'node:v8';
+
+// On a machine with much memory V8 lets garbage grow to several times the live memory, and this program promises to use
+// less. Measured in interleaved pairs of whole processes, Node 20, 100,000 records: some 40 MB less in a first load and 10
+// to 30 in an unchanged read, for about a tenth more processor time.
+setFlagsFromString('--heap-growing-percent=55');
+
+// Gives new objects two halves of 8 MB, where V8 gives them 16 MB each (Node 24: more) and is not faster. The bound can
+// only be set on the command line, but the growth factor is read at each growth. So one growth by the factor 8 is caused,
+// by more live objects than the initial space holds, before the factor is set to 1. Node 20, 20,000 follow-ups: 19 MB less
+// in a first load and 14 in an unchanged read, Node 24: 96 and 44. Not for verbs that run for long: V8 shrinks the space
+// while they are idle, and it could not grow again.
+if (!['start', 'sandbox', 'demo'].includes(process.argv[2] ?? '')) {
+  setFlagsFromString('--semi-space-growth-factor=8');
+  Array.from({ length: 60_000 }, (_, at) => [at]);
+  setFlagsFromString('--semi-space-growth-factor=1');
+}
 
 // Registered before the program loads, which takes seconds on a busy machine: the kernel drops signals to process 1 of a
 // container while they have no handler.
