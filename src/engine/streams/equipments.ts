@@ -24,7 +24,7 @@ import {
 import type { Received } from '../../shared/received.ts';
 import type { AddIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
 import * as wire from './wire.ts';
-import { addColumns, fieldReader, keyedItems } from './read-fields.ts';
+import { addColumns, fieldReader, itemsReader } from './read-fields.ts';
 import { describeValue, isWireRecord } from './wire.ts';
 
 const status = as.oneOf('uptodate', 'expiring', 'expired');
@@ -189,7 +189,7 @@ const ownType = (record: Received): string | null =>
   wire.identifier.read(record.field('equipmentType_id'), () => undefined);
 
 const readRecord = fieldReader(recordFields);
-const readSchedule = fieldReader(scheduleFields);
+const readSchedules = itemsReader('schedules', scheduleFields.schedule_id, scheduleFields);
 
 export const equipmentsStream: StreamDefinition = {
   name: 'equipments',
@@ -225,13 +225,9 @@ export const equipmentsStream: StreamDefinition = {
     const type = fields.equipment_type_id ?? requested;
     // The response contains the equipment of one type only, so a record without a type gets the requested one.
     const parent: RowOf<typeof equipment> = addColumns(fields, { id, equipment_type_id: type });
-    const schedules = keyedItems(fields.schedules, {
-      list: 'schedules',
-      key: scheduleFields.schedule_id,
-      read: readSchedule,
-      addIssue,
-    }).map(({ key, fields: schedule }): RowOf<typeof equipmentSchedules> =>
-      addColumns(schedule, { equipment_id: id, schedule_id: key }),
+    const schedules = readSchedules(fields.schedules, addIssue).map(
+      ({ key, fields: schedule }): RowOf<typeof equipmentSchedules> =>
+        addColumns(schedule, { equipment_id: id, schedule_id: key }),
     );
     const metavalues = toMetavalueRows(id, fields.metavalues, addIssue);
     const askedTypes: RowOf<typeof equipmentAskedTypes>[] =

@@ -4,7 +4,7 @@ import { describeFollowups } from '../../dictionary/followups.ts';
 import { accountId, bookkeeping, instant, safetySchema, statePeriod, stateStart, idText } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, childOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
-import { addColumns, fieldReader, keyedItems, oldestFirst } from './read-fields.ts';
+import { addColumns, fieldReader, itemsReader, oldestFirst } from './read-fields.ts';
 
 const MAY_STAY = 'null when not sent. The service may leave it on one that was opened again.';
 
@@ -138,14 +138,11 @@ const recordFields = {
 };
 
 const readRecord = fieldReader(recordFields);
-const readMessage = fieldReader(messageFields);
+const readMessages = itemsReader('messages', messageKey.id, messageFields);
 const readAttachment = fieldReader(attachmentFields);
 
 /** If only one of observer and sender is known, they count as different people. */
-function summarize(
-  messages: readonly { readonly fields: ReturnType<typeof readMessage> }[],
-  observerId: string | null,
-) {
+function summarize(messages: ReturnType<typeof readMessages>, observerId: string | null) {
   let reassignments = 0;
   let last: string | null = null;
   let firstResponse: string | null = null;
@@ -192,12 +189,7 @@ export const followupsStream: StreamDefinition = {
   toRows(record, _context, addIssue) {
     const fields = readRecord(record, { addIssue });
     const id = fields.id ?? '';
-    const messages = keyedItems(fields.messages, {
-      list: 'messages',
-      key: messageKey.id,
-      read: readMessage,
-      addIssue,
-    });
+    const messages = readMessages(fields.messages, addIssue);
     const parent: RowOf<typeof followups> = addColumns(fields, {
       id,
       ...summarize(messages, fields.observer_id),

@@ -73,42 +73,39 @@ function addUnknownFields(
   }
 }
 
-interface KeyedItemsOptions<Fields> extends Pick<ReadFieldsOptions, 'addIssue'> {
-  readonly list: string;
-  readonly key: Field<string> & { readonly name: string };
-  readonly read: (record: WireRecord, options: ReadFieldsOptions) => Fields;
-}
-
 /**
- * Reads the items of a list that can be rows of a child table: with a usable key, and the last one of each key. Other items
- * become data issues with their whole content; an exact repetition is dropped without an issue.
+ * Makes a reader for the items of a list that are rows of a child table: those with a usable key, and the last one of each
+ * key. Other items become data issues with their whole content; an exact repetition is dropped without an issue.
  */
-export function keyedItems<Fields>(
-  items: readonly Item[] | null,
-  { list, key: { name, read: readKey }, read, addIssue }: KeyedItemsOptions<Fields>,
-): { key: string; index: number; fields: Fields }[] {
-  const kept = new Map<string, Item>();
-  const reject = (item: Item, problem: string) =>
-    addIssue({ kind: 'record_rejected', field: `${list}[${item.index}]`, problem, value: item.record });
-  for (const item of items ?? []) {
-    const sent = item.record[name];
-    const key = readKey(sent, () => undefined);
-    if (key === null) {
-      reject(item, `no usable ${name}: ${describeValue(sent ?? null)}`);
-      continue;
+export function itemsReader<const F extends FieldMap>(
+  list: string,
+  { name, read: readKey }: Field<string> & { readonly name: string },
+  itemFields: F,
+) {
+  const read = fieldReader(itemFields);
+  return (items: readonly Item[] | null, addIssue: AddIssue) => {
+    const kept = new Map<string, Item>();
+    const reject = (item: Item, problem: string) =>
+      addIssue({ kind: 'record_rejected', field: `${list}[${item.index}]`, problem, value: item.record });
+    for (const item of items ?? []) {
+      const sent = item.record[name];
+      const key = readKey(sent, () => undefined);
+      if (key === null) {
+        reject(item, `no usable ${name}: ${describeValue(sent ?? null)}`);
+        continue;
+      }
+      const before = kept.get(key);
+      if (before !== undefined) {
+        if (JSON.stringify(before.record) === JSON.stringify(item.record)) continue;
+        reject(before, `a second entry with ${name} ${JSON.stringify(key)} is kept instead`);
+      }
+      kept.set(key, item);
     }
-    const before = kept.get(key);
-    if (before !== undefined) {
-      if (JSON.stringify(before.record) === JSON.stringify(item.record)) continue;
-      reject(before, `a second entry with ${name} ${JSON.stringify(key)} is kept instead`);
-    }
-    kept.set(key, item);
-  }
-  return Array.from(kept, ([key, { record, index }]) => ({
-    key,
-    index,
-    fields: read(record, { addIssue, at: `${list}[${index}]` }),
-  }));
+    return Array.from(kept, ([key, { record, index }]) => {
+      const fields = read(record, { addIssue, at: `${list}[${index}]` });
+      return { key, index, fields };
+    });
+  };
 }
 
 /** Sorts by the times of the items if each of them has one; otherwise and in ties by `position`. */

@@ -5,7 +5,7 @@ import { describeTraining } from '../../dictionary/training.ts';
 import { accountId, bookkeeping, instant, safetySchema, statePeriod, stateStart, idText } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, childOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
-import { addColumns, fieldReader, keyedItems } from './read-fields.ts';
+import { addColumns, fieldReader, itemsReader } from './read-fields.ts';
 
 const status = as.oneOf('incomplete', 'expiring', 'active', 'unassigned');
 const statusFields = {
@@ -85,7 +85,7 @@ export const trainingCompletionStates = safetySchema.table(
 const recordFields = { ...statusFields, last_completed: itemsOf(trainingCompletions, completionFields) };
 
 const readRecord = fieldReader(recordFields);
-const readCompletion = fieldReader(completionFields);
+const readCompletions = itemsReader('last_completed', completionFields.training_id, completionFields);
 
 export const trainingEmployeeStatusStream: StreamDefinition = {
   name: 'training-employee-status',
@@ -114,13 +114,9 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
       user_id: userId,
       calculated_at: toIso(context.calculatedAtMs ?? null),
     });
-    const completions = keyedItems(fields.last_completed, {
-      list: 'last_completed',
-      key: completionFields.training_id,
-      read: readCompletion,
-      addIssue,
-    }).map(({ key, fields: completion }): RowOf<typeof trainingCompletions> =>
-      addColumns(completion, { user_id: userId, training_id: key }),
+    const completions = readCompletions(fields.last_completed, addIssue).map(
+      ({ key, fields: completion }): RowOf<typeof trainingCompletions> =>
+        addColumns(completion, { user_id: userId, training_id: key }),
     );
     return { parent, children: [completions] };
   },
