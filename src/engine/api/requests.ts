@@ -43,10 +43,12 @@ export interface RequestMeter {
   lastRequestId: string | undefined;
   /** Responses with `rate_limit_exceeded`. */
   throttled: number;
+  /** Members of lists' responses whose meaning is not known. */
+  readonly unknownMembers: Set<string>;
 }
 
 export function createRequestMeter(): RequestMeter {
-  return { requests: 0, retries: 0, lastRequestId: undefined, throttled: 0 };
+  return { requests: 0, retries: 0, lastRequestId: undefined, throttled: 0, unknownMembers: new Set() };
 }
 
 export interface ApiRequest {

@@ -57,15 +57,10 @@ export async function* readCachedList(
       yield { kind: 'discard' };
       continue;
     }
-    const { isComplete, doubt } = next.value;
-    if (!isComplete) return { kind: 'read', covered: null, failure: incomplete(asked, next.value) };
-    return {
-      kind: 'read',
-      covered: doubt === null ? { partitions: null } : null,
-      state: { freshForMs, calculatedAt },
-      note: doubt,
-      failure: null,
-    };
+    if (!next.value.isComplete)
+      return { kind: 'read', covered: null, failure: incomplete(asked, next.value) };
+    const covered = { partitions: null };
+    return { kind: 'read', covered, state: { freshForMs, calculatedAt }, failure: null };
   }
   throw new SafetySyncError(
     'calculation_unsettled',

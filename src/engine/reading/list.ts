@@ -37,8 +37,6 @@ interface ListRead {
   readonly total: number | undefined;
   /** As many records as the first page announced, and no later page announced fewer: a deletion moves records to pages already read. */
   readonly isComplete: boolean;
-  /** Why nothing may count as deleted although the list is complete; null: it may. */
-  readonly doubt: string | null;
 }
 
 const KNOWN_MEMBERS: ReadonlySet<string> = new Set(['ok', 'paging', 'last_updated', 'columns']);
@@ -103,7 +101,6 @@ export async function* readList(
 ): AsyncGenerator<ListPage, ListRead, undefined> {
   const { keyField, listKey, pageSize } = asked;
   const names = new Set<string>();
-  const unknown = new Set<string>();
   let firstTotal: number | undefined;
   let total: number | undefined;
   let hasShrunk = false;
@@ -123,7 +120,7 @@ export async function* readList(
     const { envelope, paging, records } = page;
     for (const record of records) names.add(recordName(record, keyField));
     for (const name of Object.keys(envelope))
-      if (name !== listKey && !KNOWN_MEMBERS.has(name)) unknown.add(name);
+      if (name !== listKey && !KNOWN_MEMBERS.has(name)) service.meter.unknownMembers.add(name);
     isLast = names.size === known;
     if (!isLast) {
       pages += 1;
@@ -143,8 +140,7 @@ export async function* readList(
   }
   // Without a total every page that was announced must have brought new records.
   const isReached = firstTotal === undefined ? lastPage === 1 || pages >= lastPage : names.size >= firstTotal;
-  const doubt = `nothing was marked deleted, because the response has members that are not known: ${[...unknown].join(', ')}`;
-  return { names, total, isComplete: isReached && !hasShrunk, doubt: unknown.size === 0 ? null : doubt };
+  return { names, total, isComplete: isReached && !hasShrunk };
 }
 
 /** A list that shifts while it is read shows all of it within a few passes; more are a service that contradicts itself. */
@@ -190,14 +186,13 @@ export async function readWholeList(service: Service, asked: ListAsked) {
     const list = readSettledList(service, asked);
     let next = await list.next();
     for (; next.done !== true; next = await list.next()) pages.push(next.value.records);
-    const { doubt, names } = next.value;
-    return { records: recordsOf(), count: names.size, doubt, failure: null };
+    return { records: recordsOf(), count: next.value.names.size, failure: null };
   } catch (error) {
     if (!(error instanceof SafetySyncError)) throw error;
     const { code, recovery } = error;
     const isOfAll = ['fail_run', 'fix_usage'].includes(recovery) || code === 'interrupted';
     if (isOfAll && !isNotOffered(code)) throw error;
-    return { records: recordsOf(), count: 0, doubt: null, failure: error };
+    return { records: recordsOf(), count: 0, failure: error };
   }
 }
 

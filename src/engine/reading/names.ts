@@ -34,9 +34,9 @@ export function nothingDue(
 ): ReadOutcome {
   const codeOf = (method: OptionalMethod) => states.get(method)?.code ?? null;
   const offered = methods.filter((method) => !isNotOffered(codeOf(method)));
-  if (offered.length === 0) return { ...NONE_OFFERED, isIdle: true };
+  if (offered.length === 0) return NONE_OFFERED;
   const failing = offered.find((method) => codeOf(method) !== null);
-  if (failing === undefined || isScheduled) return { kind: 'skipped', reason: 'nothing due', isIdle: true };
+  if (failing === undefined || isScheduled) return { kind: 'skipped', reason: 'nothing due' };
   throw new SafetySyncError(
     codeOf(failing) as SafetySyncError['code'],
     `${failing} failed when it was last read, and is read again an hour later; now with --force`,
@@ -77,7 +77,6 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   const results: MethodResult[] = [];
   const complete: string[] = [];
   let failure: SafetySyncError | null = null;
-  let note: string | null = null;
   const types = states.get('equipmenttypes.list');
   /** null: the types, whose metafields name them, are not known. */
   let dataLists = types === undefined || isNotOffered(types.code) ? null : state.dataLists;
@@ -93,23 +92,21 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
     const lists = dataLists === null ? await readOptionalList(service, 'datalists.list') : null;
     if (lists !== null) results.push(lists.result);
     const names: Received[] = [];
-    let end: Omit<NonNullable<typeof lists>, 'records' | 'count'> | null = lists;
+    let { result, failure: reason } = lists ?? { result: { method, code: null }, failure: null };
     for (const id of dataLists ?? (lists?.records ?? []).map((one) => recordName(one, 'id'))) {
-      const { records: items, ...read } = await readOptionalList(service, method, itemParams(id));
-      end = { ...read, doubt: end?.doubt ?? read.doubt };
-      if (end.result.code !== null) break;
-      names.push(...toNameRecords(method, items, id));
+      const items = await readOptionalList(service, method, itemParams(id));
+      ({ result, failure: reason } = items);
+      if (result.code !== null) break;
+      names.push(...toNameRecords(method, items.records, id));
     }
-    const { result = { code: null }, failure: reason = null, doubt = null } = end ?? {};
-    return { result: { ...result, method }, failure: reason, doubt, names };
+    return { result: { ...result, method }, failure: reason, names };
   }
 
   for (const method of due) {
-    const { result, names, doubt, failure: reason } = await readList(method);
+    const { result, names, failure: reason } = await readList(method);
     results.push(result.code === null ? { ...result, unnamed: unnamedOf(method, state) } : result);
     yield records(names);
-    if (doubt !== null) note = `${method}: ${doubt}`;
-    else if (result.code === null) complete.push(...kindsOf(method));
+    if (result.code === null) complete.push(...kindsOf(method));
     failure ??= reason;
     // A service that does not respond would fail for each further list after all retries again.
     if (reason !== null && !isOfOneRequest(reason)) break;
@@ -120,9 +117,9 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   if (NAMING_LISTS.every((method) => isNotOffered(codeOf(method)))) return NONE_OFFERED;
   // The kinds whose lists have at least half of their stored names; the names of others stay, unless the account was moved.
   const only = (values: readonly string[]) => ({ partitions: null, only: { column: 'kind', values } });
-  if (read.state.isMoved) return { kind: 'read', covered: only(complete), note, failure };
+  if (read.state.isMoved) return { kind: 'read', covered: only(complete), failure };
   const vanished = [...(await warehouse.findVanished(only(complete)))].map(kindOfKey);
   const isHalf = (kind: string) =>
     2 * vanished.filter((one) => one === kind).length <= (state.live.get(kind) ?? 0);
-  return { kind: 'read', covered: only(complete.filter(isHalf)), note, failure };
+  return { kind: 'read', covered: only(complete.filter(isHalf)), failure };
 }

@@ -15,8 +15,7 @@ export async function* readNewestFirst(read: ReadRequest): Steps<ReadOutcome> {
   const { method } = stream;
   const notOffered = { kind: 'skipped', reason: `the service does not offer ${method}` } as const;
   const isOrdinary = kind === 'sync' && !force;
-  if (isOrdinary && isLeftAlone((await warehouse.readOptionalMethods()).get(method)))
-    return { ...notOffered, isIdle: true };
+  if (isOrdinary && isLeftAlone((await warehouse.readOptionalMethods()).get(method))) return notOffered;
   const mayStop = isOrdinary && (state.completeRead.agoMs ?? Infinity) < COMPLETE_READ_MS;
   const remember = (code: string | null) => writes({ kind: 'methods', results: [{ method, code }] });
   const list = readSettledList(service, askedOf(stream, filters));
@@ -34,9 +33,7 @@ export async function* readNewestFirst(read: ReadRequest): Steps<ReadOutcome> {
     }
     yield remember(null);
     yield writes({ kind: 'complete_read' });
-    const { doubt } = next.value;
-    const covered = doubt === null ? { partitions: null } : null;
-    return { kind: 'read', covered, note: doubt, failure: null };
+    return { kind: 'read', covered: { partitions: null }, failure: null };
   } catch (error) {
     if (!(error instanceof SafetySyncError)) throw error;
     // What was read is right, and stays.

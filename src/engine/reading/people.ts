@@ -103,13 +103,12 @@ export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
   const notes: string[] = [];
   let code = methods.get('users.list')?.code ?? null;
   if (kind !== 'sync' || force === true || isListDue(methods.get('users.list'), hasNew)) {
-    const { result, count, doubt, failure, ...list } = await readOptionalList(service, 'users.list');
+    const { result, count, failure, ...list } = await readOptionalList(service, 'users.list');
     const isRead = result.code === null;
     const isShort = isRead && !state.isMoved && (count === 0 || count * 2 < listed);
     if (isShort && listed > 0)
       notes.push(`users.list has ${count} people, of ${listed} before: nobody is marked deleted`);
-    if (doubt !== null) notes.push(doubt);
-    const isWhole = isRead && !isShort && doubt === null;
+    const isWhole = isRead && !isShort && service.meter.unknownMembers.size === 0;
     yield records(list.records);
     yield writes({ kind: 'methods', results: [result] });
     if (isWhole) yield writes({ kind: 'people_listed' });

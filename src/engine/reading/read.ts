@@ -47,8 +47,14 @@ function filtersFor({ stream: { readMode } }: ReadRequest, { key, stored }: Know
   return filters.length === 0 ? [{}] : filters;
 }
 
+/** A response with members that are not known may be only a part of the list: what it lacks is not deleted. */
 async function* readToEnd(request: ReadRequest): AsyncGenerator<Step, void> {
-  yield { kind: 'end', outcome: yield* readByMode(request) };
+  const outcome = yield* readByMode(request);
+  const unknown = [...request.service.meter.unknownMembers].join(', ');
+  const isDoubtful = outcome.kind === 'read' && outcome.covered !== null && unknown !== '';
+  const doubt = `nothing was marked deleted, because the response has members that are not known: ${unknown}`;
+  const note = isDoubtful ? [outcome.note ?? [], doubt].flat().join('; ') : null;
+  yield { kind: 'end', outcome: isDoubtful ? { ...outcome, covered: null, note } : outcome };
 }
 
 /** Of what the reader of the stream finds, the one record. The run's note has no key, because it may identify a person. */

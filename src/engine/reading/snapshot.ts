@@ -55,9 +55,8 @@ async function* findTypes(read: ReadRequest): Steps<PartitionsToRead | null> {
 async function* readPartitions(
   { stream, service }: ReadRequest,
   { types, unlisted = [] }: PartitionsToRead,
-): Steps<{ failures: readonly SafetySyncError[]; doubts: ReadonlySet<string> }> {
+): Steps<readonly SafetySyncError[]> {
   const failures: SafetySyncError[] = [];
-  const doubts = new Set<string>();
   const all = types ?? [null];
   const aboutOf = (type: string | null) => (type === null ? {} : { equipmentTypeId: type });
   const ask = (type: string | null) => {
@@ -69,9 +68,7 @@ async function* readPartitions(
   };
   let ahead: ReturnType<typeof ask> | undefined;
   for (const [at, type] of all.entries()) {
-    const list = await (ahead ?? ask(type));
-    const { failure, doubt } = list;
-    if (doubt !== null) doubts.add(doubt);
+    const { failure, ...list } = await (ahead ?? ask(type));
     const isEmpty = failure !== null && unlisted.includes(type ?? '') && isBeyondLast(failure);
     if (failure !== null && !isEmpty) failures.push(failure);
     const isOver = failure !== null && !isOfOneRequest(failure);
@@ -81,7 +78,7 @@ async function* readPartitions(
     yield records(list.records, aboutOf(type));
     if (isOver) break;
   }
-  return { failures, doubts };
+  return failures;
 }
 
 /** Reads every partition: the account, or each equipment type. Without a proof that all was shown nothing is deleted. */
@@ -99,16 +96,12 @@ export async function* readSnapshot(
   if (found === null) return { kind: 'skipped', reason: NO_TYPES };
   const { types, note } = found;
   const covered = { partitions: types };
-  let { failures, doubts } = yield* readPartitions(read, found);
-  const isWhole = () => failures.length === 0 && doubts.size === 0;
+  let failures = yield* readPartitions(read, found);
   // Equipment with a type that changed between two requests may be in neither response: all types are read once more.
-  if (isWhole() && (types?.length ?? 0) > 1 && (await read.warehouse.findVanished(covered)).size > 0)
-    ({ failures, doubts } = yield* readPartitions(read, found));
-  return {
-    kind: 'read',
-    // A record in no response may have moved to a type that was not read.
-    covered: isWhole() ? covered : null,
-    note: [...(note === undefined ? [] : [note]), ...doubts].join('; ') || null,
-    failure: failures[0] ?? null,
-  };
+  const isSeveral = types !== null && types.length > 1;
+  if (failures.length === 0 && isSeveral && (await read.warehouse.findVanished(covered)).size > 0)
+    failures = yield* readPartitions(read, found);
+  const [failure = null] = failures;
+  // A record in no response may have moved to a type that was not read.
+  return { kind: 'read', covered: failure === null ? covered : null, note: note ?? null, failure };
 }

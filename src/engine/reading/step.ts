@@ -49,8 +49,6 @@ export type ReadOutcome =
       readonly kind: 'skipped';
       readonly reason: string;
       readonly state?: StateChange;
-      /** Nothing was due: the run leaves no row. */
-      readonly isIdle?: true;
       /** When there will be something to request, ms from now; undefined: unknown. */
       readonly dueInMs?: number;
     }

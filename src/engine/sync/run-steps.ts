@@ -24,7 +24,7 @@ import {
   isScheduled,
   readsWholeStream,
   type Run,
-  type RunEnd,
+  type RunEnding,
   runFailure,
   toEnding,
 } from './run.ts';
@@ -102,7 +102,7 @@ async function writeControlTables(
 }
 
 /** Stores the steps of the reader in their order, and closes the run with the last one. */
-export async function runSteps(run: Run): Promise<RunEnd> {
+export async function runSteps(run: Run): Promise<RunEnding> {
   const { load, stream, session, clock, events } = run;
   let writes: ControlWrite[] = [];
   let received = 0;
@@ -114,7 +114,7 @@ export async function runSteps(run: Run): Promise<RunEnd> {
     return {
       covered,
       isLast: false,
-      beforeCommit: async (counts: RunEnd['counts'], _: unknown, { now }: WriteTime) => {
+      beforeCommit: async (counts: Run['meter']['counts'], _: unknown, { now }: WriteTime) => {
         await writeControlTables(run, now, taken);
         await updateRun(session.connection.db, run, { counts, meter: run.meter });
       },
@@ -150,18 +150,17 @@ export async function runSteps(run: Run): Promise<RunEnd> {
 }
 
 /** The last commit: rows, ledger, state and the closed run in one transaction. */
-async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWrite[]): Promise<RunEnd> {
+async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWrite[]): Promise<RunEnding> {
   const { accountId, request, meter, load, stream, state } = run;
   const { db } = run.session.connection;
   const { state: change = {} } = outcome;
   const { covered, repairUpToMs } = outcome.kind === 'read' ? outcome : { covered: null };
   const watermark = toIso(change.watermark ?? state.watermark);
-  // A scheduled run without requests, or for which nothing was due, leaves no row.
-  const leavesNoRow =
-    outcome.kind === 'skipped' && (isScheduled(request) || outcome.isIdle === true) && meter.requests === 0;
+  // It had nothing to do.
+  const leavesNoRow = outcome.kind === 'skipped' && meter.requests === 0;
   let ending = toEnding(outcome);
   let repaired: number | null = null;
-  const counts = await load.commit({
+  await load.commit({
     covered,
     isLast: true,
     beforeCommit: async (total, merged, time) => {
@@ -191,9 +190,8 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
       await updateRun(db, run, { counts: total, meter, end: { ...end, note: said, failure } });
     },
   });
-  const runId = leavesNoRow ? null : run.runId;
-  const watermarks = { watermarkBefore: toIso(state.watermark), watermarkAfter: watermark };
-  return { ...ending, runId, ...watermarks, counts, repaired };
+  Object.assign(meter, { watermarkAfter: watermark, repaired, ...(leavesNoRow && { runId: null }) });
+  return ending;
 }
 
 /**

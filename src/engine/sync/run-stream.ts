@@ -1,9 +1,8 @@
 /** One run of one stream, from lock to closed run record; and several streams. */
-import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import { isCancelled, toKnownError } from '../database/database-error.ts';
 import { readOpenIssues } from '../control-tables/issues.ts';
-import { countAttributes, noCounts } from '../control-tables/record-counts.ts';
+import { countAttributes } from '../control-tables/record-counts.ts';
 import { closeOpenRuns, hasRecentRun, recordRun, updateRun } from '../control-tables/runs.ts';
 import { assertMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
@@ -20,13 +19,13 @@ import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import {
   authFailureOf,
+  createRunMeter,
   isOfSingleRecords,
   isScheduled,
-  NOTHING_DONE,
   readsWholeStream,
   type Run,
   type RunContext,
-  type RunEnd,
+  type RunEnding,
   type RunRequest,
   type RunResult,
   underLock,
@@ -49,27 +48,27 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
   const mayWait = !isScheduled(request) || unlessBegunWithinMs !== undefined;
   return await withSpan(`run ${stream}`, attributes, async (span) => {
     const startedMs = context.clock.monotonicMs();
-    const meter = createRequestMeter();
+    const meter = createRunMeter();
     const run = underLock(context, stream, mayWait ? 'wait' : 'skip', (session) =>
       runInSession(context, request, { session, meter }),
     );
     const failed = (error: unknown) =>
-      ({ ...NOTHING_DONE, outcome: 'failed', error: toError(error, context.signal) }) as const;
-    const end = (await run.catch(failed)) ?? taken('another run of this stream is under way');
+      ({ outcome: 'failed', error: toError(error, context.signal) }) as const;
+    const ending = (await run.catch(failed)) ?? taken('another run of this stream is under way');
     const durationMs = context.clock.monotonicMs() - startedMs;
     span.setAttributes({
-      'safety_sync.run_id': end.runId ?? undefined,
-      'safety_sync.outcome': end.outcome,
+      'safety_sync.run_id': meter.runId ?? undefined,
+      'safety_sync.outcome': ending.outcome,
       'safety_sync.requests': meter.requests,
       'safety_sync.retries': meter.retries,
-      ...countAttributes(end.counts),
+      ...countAttributes(meter.counts),
     });
-    if (end.outcome === 'failed') markFailed(span, end.error.code);
-    return { ...end, ...meter, stream, durationMs };
+    if (ending.outcome === 'failed') markFailed(span, ending.error.code);
+    return { ...meter, ...ending, stream, durationMs };
   });
 }
 
-const taken = (reason: string): RunEnd => ({ ...NOTHING_DONE, outcome: 'skipped', isTaken: true, reason });
+const taken = (reason: string): RunEnding => ({ outcome: 'skipped', isTaken: true, reason });
 
 /** At a new address of the service the first run reads everything, and deletes what that address lacks, without the guard. */
 const afterMove = (request: RunRequest): RunRequest =>
@@ -80,7 +79,7 @@ async function runInSession(
   context: RunContext,
   asked: RunRequest,
   { session, meter }: Pick<Run, 'session' | 'meter'>,
-): Promise<RunEnd> {
+): Promise<RunEnding> {
   const { settings, signal, events, owner, privacy = NO_PRIVACY } = context;
   const { accountId } = settings;
   const { backendPid, connection } = session;
@@ -98,8 +97,10 @@ async function runInSession(
   if (state === NO_STATE) await recordStream(db, accountId, asked.stream);
   const request = state.isMoved ? afterMove(asked) : asked;
   const watermark = toIso(state.watermark);
+  Object.assign(meter, { watermarkBefore: watermark, watermarkAfter: watermark });
   const begun = { account_id: accountId, stream: asked.stream, kind, trigger, owner };
   const runId = await recordRun(db, { ...begun, backend_pid: backendPid, watermark_before: watermark });
+  meter.runId = runId;
   let load: Load | undefined;
   try {
     const stream = streamNamed(request.stream, context.streams);
@@ -107,7 +108,7 @@ async function runInSession(
     const { protection, cleaned } = await applyPrivacy(session, cleaning);
     if (cleaned !== undefined) events.onCleaned?.(stream.name, cleaned);
     const shape = streamShape(stream);
-    const isCorrecting = await hasUncertain(db, shape, accountId);
+    const isCorrecting = request.kind === 'reconcile' && (await hasUncertain(db, shape, accountId));
     load = await createLoad({
       ...{ session, protection, accountId, runId, shape },
       guard: {
@@ -119,10 +120,11 @@ async function runInSession(
       tracksSeen: !isOfSingleRecords(request) && tracksSeen(stream, request.kind, state),
       openIssues: await readOpenIssues(db, scope),
     });
+    meter.counts = load.committed;
     const run = { ...context, accountId, runId, request, stream, meter, session, state, load, isCorrecting };
-    const end = await runSteps(run);
+    const ending = await runSteps(run);
     await removeOld(run);
-    return end;
+    return ending;
   } catch (caught) {
     // Unfinished statements still use the session, and an open transaction would roll back the closing of the run.
     await (load === undefined ? session.rollback() : load.abort());
@@ -134,8 +136,7 @@ async function runInSession(
     await close(db)
       .catch(() => close(context.db))
       .catch(() => undefined);
-    const marks = { runId, watermarkBefore: watermark, watermarkAfter: watermark };
-    return { ...marks, outcome: 'failed', error, counts: load?.committed ?? noCounts(), repaired: null };
+    return { outcome: 'failed', error };
   }
 }
 
@@ -151,8 +152,6 @@ async function removeOld({ retention, stream, request, session, accountId, signa
     events.onRemoved?.(stream.name, NOTHING_REMOVED, toError(error, signal));
   }
 }
-
-const NOT_RUN = { ...NOTHING_DONE, ...createRequestMeter(), durationMs: 0 };
 
 export interface SyncRequest extends Omit<RunRequest, 'stream'> {
   readonly streams: readonly StreamName[];
@@ -170,7 +169,7 @@ export async function syncStreams(context: RunContext, request: SyncRequest): Pr
     const result: RunResult =
       refusal === undefined
         ? await runStream(context, { ...request, stream })
-        : { ...NOT_RUN, stream, outcome: 'skipped', reason: refusal };
+        : { ...createRunMeter(), durationMs: 0, stream, outcome: 'skipped', reason: refusal };
     onResult?.(result);
     return result;
   }

@@ -1,6 +1,6 @@
 /** A run: what it is asked for, what it works with, and how it ends. */
 import type { ApiClient } from '../api/client.ts';
-import type { RequestMeter } from '../api/requests.ts';
+import { createRequestMeter, type RequestMeter } from '../api/requests.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { Clock } from '../../shared/time.ts';
 import type { StreamState } from '../streams/state.ts';
@@ -72,7 +72,7 @@ export interface RunRequest extends ReadOptions {
 export interface Run extends RunContext, RunKey {
   readonly request: RunRequest;
   readonly stream: StreamDefinition;
-  readonly meter: RequestMeter;
+  readonly meter: RunMeter;
   readonly session: StreamSession;
   /** As stored before the run. */
   readonly state: StreamState;
@@ -81,22 +81,24 @@ export interface Run extends RunContext, RunKey {
   readonly isCorrecting: boolean;
 }
 
-/** The work that a run has done. */
-interface RunWork {
+/** What a run has done so far, also when it fails in the end. */
+interface RunMeter extends RequestMeter {
   /** null: it left no row in `safety_sync.runs`. */
-  readonly runId: number | null;
+  runId: number | null;
   /** ISO times of the stream. */
-  readonly watermarkBefore: string | null;
-  readonly watermarkAfter: string | null;
-  readonly counts: Readonly<RecordCounts>;
+  watermarkBefore: string | null;
+  watermarkAfter: string | null;
+  /** Of its commits. */
+  counts: Readonly<RecordCounts>;
   /** reconcile: changes that earlier runs should have stored; null if this is unknown. */
-  readonly repaired: number | null;
+  repaired: number | null;
 }
 
-export const NOTHING_DONE: RunWork = {
+export const createRunMeter = (): RunMeter => ({
+  ...createRequestMeter(),
   ...{ runId: null, watermarkBefore: null, watermarkAfter: null, repaired: null },
   counts: noCounts(),
-};
+});
 
 /** How a run ended. */
 export type RunEnding =
@@ -110,10 +112,8 @@ export type RunEnding =
     }
   | { readonly outcome: 'failed'; readonly error: SafetySyncError };
 
-export type RunEnd = RunWork & RunEnding;
-
-export type RunResult = RunEnd &
-  Readonly<RequestMeter> & { readonly stream: StreamName; readonly durationMs: number };
+export type RunResult = RunEnding &
+  Readonly<RunMeter> & { readonly stream: StreamName; readonly durationMs: number };
 
 export const runFailure = (ending: RunEnding): SafetySyncError | undefined =>
   ending.outcome === 'failed' ? ending.error : undefined;

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import { createRequestMeter } from '../../../src/engine/api/requests.ts';
 import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import type { StreamName } from '../../../src/engine/streams/stream.ts';
-import { NOTHING_DONE, type RunResult } from '../../../src/engine/sync/run.ts';
+import { createRunMeter, type RunResult } from '../../../src/engine/sync/run.ts';
 import { createAccountHealth } from '../../../src/operate/worker/account-health.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
@@ -27,7 +26,7 @@ function createFixture() {
     /** Whether the stream was requested, and the syncs that follow. */
     run: (stream: StreamName, error?: SafetySyncError, requests = 1) => {
       if (!health.mayRun(stream)) return null;
-      const work = { ...NOTHING_DONE, ...createRequestMeter(), stream, requests };
+      const work = { ...createRunMeter(), stream, requests };
       const result: RunResult = {
         ...{ ...work, durationMs: 1 },
         ...(error === undefined ? { outcome: 'succeeded', note: null } : { outcome: 'failed', error }),
