@@ -32,7 +32,7 @@ async function outcome(work: Promise<unknown>): Promise<'answered' | 'refused'> 
 }
 
 test('a session whose backend is terminated at any moment completes or rejects every statement and never reconnects', async () => {
-  for (let turns = 0; turns < 40; turns += casesOf({ few: 2, all: 1 })) {
+  for (let turns = 0; turns < 40; turns += casesOf({ few: 4, all: 1 })) {
     const { session, pid } = await openSession();
     await session.query('create temporary table rows (a text)');
     const ended = admin.query('select pg_terminate_backend($1::int)', [pid]);

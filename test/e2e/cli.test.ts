@@ -87,9 +87,9 @@ describe('a sync', () => {
     expect(runs.map(({ stream, outcome }) => [stream, outcome])).toEqual(
       STREAM_NAMES.map((stream) => [stream, 'succeeded']),
     );
-    expect(runs[1]).toMatchObject({ records_read: 131, inserted: 131 });
+    expect(runs[1]).toMatchObject({ records_read: 61, inserted: 61 });
     expect(parseLog(stderr).map(({ msg }) => msg)).toEqual(
-      expect.arrayContaining([expect.stringContaining('followups: succeeded, 131 read, 131 inserted')]),
+      expect.arrayContaining([expect.stringContaining('followups: succeeded, 61 read, 61 inserted')]),
     );
     expect(code).toBe(0);
   });
@@ -97,7 +97,7 @@ describe('a sync', () => {
   it('a second sync changes no row and prints its counts as a table', async () => {
     const { code, stdout } = await fixture.run(['sync', 'resources', 'equipments']);
     expect(stdout).toMatch(/^resources +succeeded +25 +0 +0 +25 +0 +0 +1 /m);
-    expect(stdout).toMatch(/^equipments +succeeded +60 +0 +0 +60 +0 +0 +4 /m);
+    expect(stdout).toMatch(/^equipments +succeeded +30 +0 +0 +30 +0 +0 +4 /m);
     expect(stdout).not.toContain('followups');
     expect(code).toBe(0);
   });
@@ -138,7 +138,7 @@ describe('a sync', () => {
 describe('a filled warehouse', () => {
   it('status shows the rows and the last failure of each stream', async () => {
     const { code, stdout } = await fixture.run(['status']);
-    expect(stdout).toMatch(/^equipments +fresh +.* failed .* 60 +0 +0$/m);
+    expect(stdout).toMatch(/^equipments +fresh +.* failed .* 30 +0 +0$/m);
     expect(stdout).toContain('The service refuses the credentials (token_invalid).');
     expect(code).toBe(1);
   });
@@ -188,7 +188,7 @@ describe('check', () => {
     const env = { ...fixture.env, DATABASE_URL: 'postgres://somebody:else@127.0.0.1:1/nothing' };
     const { code, stdout } = await fixture.run(['check'], env);
     expect(stdout).toMatch(/^FAIL {2}database: .*ECONNREFUSED/m);
-    expect(stdout).toMatch(/^ok {4}service: followups\.list: responds, 131 records$/m);
+    expect(stdout).toMatch(/^ok {4}service: followups\.list: responds, 61 records$/m);
     expect(stdout).toMatch(/^1 of \d+ checks failed\.$/m);
     expect(code).toBe(1);
   });
@@ -205,7 +205,7 @@ describe('check', () => {
     expect(fixture.sandbox.requests.map(({ method }) => method)).toHaveLength(10);
     expect(stdout).toContain('7 more types not asked: at most 10 requests\n');
     expect(stdout).toMatch(
-      /^ok {4}first sync: will read .*131 records of followups\.list.*, equipment of 12 types$/m,
+      /^ok {4}first sync: will read .*61 records of followups\.list.*, equipment of 12 types$/m,
     );
   });
 });

@@ -13,9 +13,8 @@ import { LIST_NAMES } from '../../src/pages/report/lists.ts';
 
 const EVIL = `<script>document.title='owned'</script><img src=x onerror="document.title='owned'">`;
 
-const fixture = forAllTests(() => createCliFixture());
+const fixture = forAllTests(() => createCliFixture({ isSynced: true }));
 beforeAll(async () => {
-  expect((await fixture.run(['sync'])).code).toBe(0);
   for (const statement of GIVEN_PAST) await fixture.query(statement);
   await fixture.query('analyze');
 });
@@ -49,8 +48,9 @@ describe('the verb report', () => {
     );
     expect(alone.code).toBe(0);
     expect((await readdir(fileOf('lists/of-today'))).length).toBe(LIST_NAMES.length);
-    const links = { ...fixture.env, RECORD_URL_TEMPLATE_FOLLOWUP: 'https://service.example.com/f/{id}' };
-    const both = await fixture.cli.run(['report', '--out', 'lists/page.html', '--xlsx', 'lists.xlsx'], links);
+    const links = { RECORD_URL_TEMPLATE_FOLLOWUP: 'https://service.example.com/f/{id}' };
+    const files = ['--out', fileOf('lists/page.html'), '--xlsx', fileOf('lists.xlsx')];
+    const both = await fixture.run(['report', ...files], links);
     expect(both.stdout).toContain(`The report is in ${fileOf('lists/page.html')}`);
     const page = await readFile(fileOf('lists/page.html'), 'utf8');
     expect(page).toContain('<a href="../lists.xlsx">workbook</a>');

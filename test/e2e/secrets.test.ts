@@ -27,12 +27,13 @@ it('the token is in no output and in no table, also if the service or a gateway 
     error: 'parameter_invalid',
     description: `what does ${CANARY} or ${encodeURIComponent(CANARY)} mean`,
   });
-  expect((await run(['sync', '--force'])).code).toBe(1);
-  await run(['sync', '--force', '--json'], { LOG_FORMAT: 'pretty' });
+  const again = ['sync', 'resources', 'followups', '--force'];
+  expect((await run(again)).code).toBe(1);
+  await run([...again, '--json'], { LOG_FORMAT: 'pretty' });
   await run(['check', '--json']);
 
   fixture.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, ok: false, error: CANARY });
-  expect((await run(['sync', '--force'])).stdout).toContain('service_error_unknown');
+  expect((await run(again)).stdout).toContain('service_error_unknown');
 
   fixture.sandbox.hooks.rewriteResponse = undefined;
   fixture.sandbox.faults.next(
@@ -45,11 +46,11 @@ it('the token is in no output and in no table, also if the service or a gateway 
     },
     100,
   );
-  expect((await run(['sync', '--force'])).stdout).toContain('response_not_json');
+  expect((await run(again)).stdout).toContain('response_not_json');
   fixture.sandbox.faults.clear();
 
   fixture.sandbox.access.set('without-permission');
-  expect((await run(['sync', '--force'])).code).toBe(3);
+  expect((await run(again)).code).toBe(3);
   fixture.sandbox.access.set('active');
   for (const verb of ['status', 'runs', 'data-issues']) {
     await run([verb]);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createCliFixture } from '../support/cli-fixture.ts';
+import { SMALL_SANDBOX } from '../support/world.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 
 const fixture = forEachTest(() => createCliFixture());
@@ -21,7 +22,9 @@ async function plan(...args: string[]): Promise<Plan> {
 
 describe('backfill --plan', () => {
   test('backfill --plan creates no schema in an empty database', async () => {
-    const empty = untilTestEnds(await createCliFixture({ isEmpty: true }));
+    const empty = untilTestEnds(
+      await createCliFixture({ isEmpty: true, sandbox: { size: { ...SMALL_SANDBOX, followups: 130 } } }),
+    );
     const { code, stdout } = await empty.run(['backfill', '--plan']);
     expect(stdout).toMatch(/^resources +the whole list +–$/m);
     expect(stdout).toMatch(/^followups +130 +2$/m);
@@ -32,7 +35,7 @@ describe('backfill --plan', () => {
   });
 
   test('backfill --plan changes no row of a warehouse in use', async () => {
-    expect((await run('sync')).code).toBe(0);
+    expect((await run('sync', 'followups', 'resources')).code).toBe(0);
     const marks = () =>
       fixture.query(`select (select max(run_id) from safety_sync.runs) as run, (select count(*) from safety_sync.backfill_slices) as slices,
         (select string_agg(s::text, ' ' order by stream) from safety_sync.stream_state s) as state`);

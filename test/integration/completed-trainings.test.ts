@@ -29,7 +29,8 @@ const completion = (id: string, fields: Partial<CompletedTraining>): object => (
 
 /** A source with five pages. */
 async function open(options: TestWorkerOptions = {}): Promise<TestWorker> {
-  const sandbox = { clock: () => NOON, readings: { largestPage: 40 }, ...options.sandbox };
+  const size = { followups: 2, employees: 40, equipment: 2, resources: 2, users: 2 };
+  const sandbox = { clock: () => NOON, size, readings: { largestPage: 40 }, ...options.sandbox };
   const worker = untilTestEnds(await createTestWorker({ ...options, sandbox }));
   const { completedTrainings: all } = worker.sandbox.store;
   for (const key of [...all.keys()].slice(190)) all.delete(key);

@@ -56,8 +56,8 @@ describe('several accounts in one worker', () => {
        from safety.equipment group by 1 order by 1`,
     );
     expect(rows).toMatchObject([
-      { account_id: 'north', count: 60 },
-      { account_id: 'south', count: 60 },
+      { account_id: 'north', count: 30 },
+      { account_id: 'south', count: 30 },
     ]);
     expect(
       await worker.query('select account_id, timezone from safety.reporting_settings order by 1'),

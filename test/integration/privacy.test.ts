@@ -51,8 +51,11 @@ async function start(privacy?: PrivacySettings, followupsOverlapMs = EVERYTHING_
   for (const key of [...store.equipment.keys()]) store.equipment.delete(key);
 }
 
-async function sync(kind: 'sync' | 'reconcile' | 'backfill' = 'sync'): Promise<void> {
-  for (const stream of STREAMS) {
+async function sync(
+  kind: 'sync' | 'reconcile' | 'backfill' = 'sync',
+  streams: readonly (typeof STREAMS)[number][] = STREAMS,
+): Promise<void> {
+  for (const stream of streams) {
     const result = await worker.run(stream, {
       kind,
       force: true,
@@ -118,7 +121,7 @@ describe('PRIVACY_OMIT and PRIVACY_PSEUDONYMIZE', () => {
     await sync();
     expect(await rowVersions(worker)).toEqual(stored);
     const kinds = ['sync', 'backfill', 'reconcile'] as const;
-    for (const kind of casesOf({ few: kinds.slice(0, 2), all: [...kinds] })) {
+    for (const kind of casesOf({ few: kinds.slice(1, 2), all: [...kinds] })) {
       worker.time.now += 20 * MINUTE_MS;
       putCanaries(`${CANARY} ${kind}`);
       await sync(kind);
@@ -127,7 +130,7 @@ describe('PRIVACY_OMIT and PRIVACY_PSEUDONYMIZE', () => {
     worker.sandbox.store.followups.delete('one');
     worker.sandbox.store.equipment.delete('e');
     await sync('reconcile');
-    expect(await found('all')).toEqual([]);
+    expect(await found()).toEqual([]);
     const [user] = await worker.query<{ name: string }>(`select name from safety.users where id = '10001'`);
     expect(user?.name).toMatch(/^pseudonym:[0-9a-f]{32}$/);
   });
@@ -138,7 +141,6 @@ describe('PRIVACY_OMIT and PRIVACY_PSEUDONYMIZE', () => {
     await sync();
     worker.time.now += 20 * MINUTE_MS;
     putCanaries('CANARY second');
-    await sync('reconcile');
     worker.sandbox.store.followups.delete('two');
     await sync('reconcile');
     expect((await found()).length).toBeGreaterThan(10);
@@ -178,7 +180,7 @@ describe('PRIVACY_OMIT and PRIVACY_PSEUDONYMIZE', () => {
 test('a cleaning removes values that were derived from an omitted column: times of messages, days by form, completions', async () => {
   await start();
   putCanaries();
-  await sync();
+  await sync('sync', ['followups', 'equipments']);
   await worker.query(
     `insert into safety.equipment_completions values ('default', 'e', 's', '2026-01-02', '2026-01-03')`,
   );
@@ -414,7 +416,7 @@ describe('a forgotten person', () => {
   test('runs and forget fail with an error about PRIVACY_KEY if it is missing or another one, so that no forgotten id is stored again', async () => {
     await start(KEY_ONLY);
     putPeople('first');
-    await sync();
+    await sync('sync', ['followups', 'users']);
     await forgetPerson(worker.context, ID);
     for (const key of ['another key, which is as long as it has to be', undefined]) {
       const settings = { ...KEY_ONLY, key };
@@ -429,7 +431,7 @@ test('a worker whose settings protect less than the recorded ones stores nothing
   const hidden: PrivacySettings = { key: KEY, omit: ['equipment.notes'], pseudonymize: [] };
   await start(hidden);
   putCanaries();
-  await sync();
+  await sync('sync', ['equipments', 'users']);
   const requests = worker.sandbox.requests.length;
   const weak = contextOf({ ...hidden, omit: [] });
   const run = { stream: 'equipments', kind: 'sync', trigger: 'schedule' } as const;

@@ -197,21 +197,20 @@ test('a reader misses no row of a sync, backfill, reconcile, repair, cleaning or
     omit: ['followup_messages.note', 'followups.due_on'],
     pseudonymize: [],
   };
-  const all = async (kind: 'sync' | 'reconcile') => {
-    for (const result of await worker.runAll({ kind, force: true, allowMassDelete: true })) {
-      expectSucceeded(result);
-    }
+  const run = async (kind: 'sync' | 'reconcile', streams: readonly StreamName[]) => {
+    for (const stream of streams)
+      expectSucceeded(await worker.run(stream, { kind, force: true, allowMassDelete: true }));
   };
-  await all('sync');
+  await run('sync', ['resources', 'followups', 'training-employee-status', 'equipments', 'users']);
   const reader = createReader();
   expect(await reader.poll()).toBeGreaterThan(0);
-  const [followup = ''] = store.followups.keys();
+  const [followup = '', deleted = ''] = store.followups.keys();
   const [person = ''] = store.users.keys();
   const damage = () => worker.query(`update safety.followups set form_id = -1 where id = '${followup}'`);
   const steps: Readonly<Record<string, () => Promise<unknown>>> = {
     sync: () => {
       changeSource(worker, random, 1);
-      return all('reconcile');
+      return run('sync', ['followups', 'equipments']);
     },
     backfill: async () => {
       changeSource(worker, random, 2);
@@ -219,7 +218,8 @@ test('a reader misses no row of a sync, backfill, reconcile, repair, cleaning or
     },
     reconcile: async () => {
       await damage();
-      await all('reconcile');
+      store.followups.delete(deleted);
+      await run('reconcile', ['followups']);
     },
     verify: async () => {
       await damage();
@@ -235,7 +235,7 @@ test('a reader misses no row of a sync, backfill, reconcile, repair, cleaning or
       await cleanAccount(worker.context, true);
       const states = () => worker.query('select count(*) from safety.followup_states');
       const before = await states();
-      await all('reconcile');
+      await run('reconcile', ['followups']);
       expect(await states()).toEqual(before);
     },
     forget: () => forgetPerson({ ...worker.context, privacy }, person),
@@ -245,11 +245,11 @@ test('a reader misses no row of a sync, backfill, reconcile, repair, cleaning or
     const taken = await reader.poll();
     const warehouse = await readWarehouse();
     const removed = [...reader.copy].flatMap(([table, rows]) =>
-      [...rows.keys()].filter((key) => warehouse.get(table)?.delete(key) !== true && rows.delete(key)),
+      [...rows.keys()].filter((key) => warehouse.get(table)?.has(key) !== true && rows.delete(key)),
     );
-    expect(reader.copy, name).toEqual(await readWarehouse());
+    expect(reader.copy, name).toEqual(warehouse);
     // Only with a person keys go, which leaves no trace.
     expect(removed.length > 0, name).toBe(name === 'forget');
-    expect(taken > 0, name).toBe(name !== 'rejected');
+    expect(taken, name).toBeGreaterThan(0);
   }
 });

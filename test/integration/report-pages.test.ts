@@ -1,9 +1,11 @@
 /** `/report` and its downloads, as the worker serves them. */
 import { expect, test } from 'vitest';
+import { LIST_NAMES } from '../../src/pages/report/lists.ts';
 import { systemClock } from '../../src/shared/time.ts';
 import { startAppFixture } from '../support/app-fixture.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { forAllTests } from '../support/lifetime.ts';
+import { casesOf } from '../support/proof.ts';
 import { createSyncedWorker } from '../support/world.ts';
 
 const worker = forAllTests(() => createSyncedWorker());
@@ -37,8 +39,13 @@ test('with HTTP_REPORT alone the worker serves the page, its workbook, its lists
     'text/csv; charset=utf-8',
     'attachment; filename="people.csv"',
   ]);
-  for (const [, href = ''] of html.matchAll(/href="(report[./][^"]*)"/g))
-    expect((await get(`/${href}`)).status).toBe(200);
+  const files = [...html.matchAll(/href="(report[./][^"]*)"/g)].map(([, href = '']) => href);
+  expect(files).toEqual(
+    expect.arrayContaining(['report.xlsx', ...LIST_NAMES.map((list) => `report/${list}.csv`)]),
+  );
+  // Each is made of a report of its own.
+  for (const file of casesOf({ few: ['report.xlsx'], all: files }))
+    expect((await get(`/${file}`)).status).toBe(200);
   const [, area = '', name = ''] = /href="(report\?area=field_office[^"]*)"[^>]*>([^<]*)</.exec(html) ?? [];
   expect(await (await get(`/${area}`)).text()).toContain(`<h1>Office ${name}</h1>`);
   const [open] = await worker.query<{ count: number }>(

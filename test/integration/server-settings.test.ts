@@ -6,6 +6,7 @@ import { openConnection } from '../../src/engine/database/connection.ts';
 import { HOUR_MS } from '../../src/shared/time.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
+import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { connectForTest, createEmptyTestDatabase } from '../support/test-database.ts';
 import { createTimedWorker, expectSucceeded } from '../support/world.ts';
@@ -51,19 +52,19 @@ test('settings of the database and the role have no effect on stored data', asyn
   });
   const { followups, resources } = worker.sandbox.store;
   const [first = '', second = '', third = ''] = followups.keys();
-  const runAll = async (kind: 'sync' | 'reconcile') => {
+  const runAll = async (kind: 'sync' | 'reconcile', streams: readonly StreamName[]) => {
     // Side by side, because a stricter isolation is noticed only where two runs write at a time; `users` last, because it
     // looks up the ids that the others have met.
-    const others = STREAM_NAMES.filter((stream) => stream !== 'users');
+    const others = streams.filter((stream) => stream !== 'users');
     const results = await Promise.all(others.map((stream) => worker.run(stream, { kind, force: true })));
-    results.push(await worker.run('users', { kind, force: true }));
+    if (streams.includes('users')) results.push(await worker.run('users', { kind, force: true }));
     for (const result of results) expectSucceeded(result);
     await expectWarehouseEqualsSource(worker);
   };
 
   worker.time.now = TWELFTH_OF_MAY;
   followups.update(first, { open: false, updated_on: TWELFTH_OF_MAY });
-  await runAll('sync');
+  await runAll('sync', STREAM_NAMES);
   expect(
     await worker.query(`select watermark::text from safety_sync.stream_state where watermark is not null`),
   ).toEqual([{ watermark: '2026-05-12 09:00:00+00' }]);
@@ -72,7 +73,7 @@ test('settings of the database and the role have no effect on stored data', asyn
   followups.update(second, { open: false, updated_on: worker.time.now });
   resources.update([...resources.keys()][0] ?? '', { title: 'x' });
   worker.time.now += HOUR_MS;
-  await runAll('sync');
+  await runAll('sync', ['followups', 'resources']);
 
   const read = await readAccounts(worker.connection, ['default']);
   expect(read.accounts.get('default')?.streams).toContainEqual(
@@ -80,7 +81,7 @@ test('settings of the database and the role have no effect on stored data', asyn
   );
 
   followups.delete(third);
-  await runAll('reconcile');
+  await runAll('reconcile', ['followups']);
   await worker.close();
 });
 

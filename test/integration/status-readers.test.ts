@@ -15,7 +15,7 @@ import { runInProcess } from '../support/in-process.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { openFreeStream } from '../support/open-stream.ts';
 import { connectForTest } from '../support/test-database.ts';
-import { createTestWorker } from '../support/world.ts';
+import { createSyncedWorker, createTestWorker, type TestWorker } from '../support/world.ts';
 import { inProof } from '../support/proof.ts';
 import { HARNESSES } from '../support/equipment-types.ts';
 
@@ -33,11 +33,14 @@ async function lastRun(name: string) {
   return [run?.status, run?.error_code, facts?.isRunning];
 }
 
-const statusEnv = () => ({ DATABASE_URL: worker.databaseUrl, SAFETY_EQUIPMENT_TYPES: HARNESSES });
+const statusEnv = (of: TestWorker = worker) => ({
+  DATABASE_URL: of.databaseUrl,
+  SAFETY_EQUIPMENT_TYPES: HARNESSES,
+});
 
-async function insertOpenRun(stream: StreamName, backendPid = 99999): Promise<void> {
-  await recordStream(worker.connection.db, 'default', stream);
-  await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, backend_pid)
+async function insertOpenRun(stream: StreamName, backendPid = 99999, of: TestWorker = worker): Promise<void> {
+  await recordStream(of.connection.db, 'default', stream);
+  await of.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, backend_pid)
     values ('default', '${stream}', 'sync', 'schedule', 'running', 'host pid 9', '1.0.0', ${backendPid})`);
 }
 
@@ -57,19 +60,19 @@ describe('a skipped run of a locked stream', () => {
 
 describe('a failure behind a run that decides nothing', () => {
   it('status names the failure that causes its exit code while a new run is active, and after a run that was stopped', async () => {
-    await worker.syncAll();
-    await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, error_code, finished_at, backend_pid)
+    const synced = untilTestEnds(await createSyncedWorker());
+    await synced.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, error_code, finished_at, backend_pid)
       select 'default', 'resources', 'sync', 'schedule', 'failed', 'test', '1.0.0', code, now(), 1
       from unnest(array['server_error', 'interrupted']) code`);
     const read = async () => {
-      const { stdout, code } = await runInProcess(['status'], statusEnv());
+      const { stdout, code } = await runInProcess(['status'], statusEnv(synced));
       expect(code).toBe(1);
       return stdout;
     };
     const failure = /^Documents fail \(server_error\)\. The service failed by itself/m;
     expect(await read()).toMatch(failure);
-    const { backendPid } = await openFreeStream(worker.databaseUrl, 'resources');
-    await insertOpenRun('resources', backendPid);
+    const { backendPid } = await openFreeStream(synced.databaseUrl, 'resources');
+    await insertOpenRun('resources', backendPid, synced);
     const said = await read();
     expect(said).toMatch(/^resources +fresh .* running for/m);
     expect(said).toMatch(failure);
@@ -105,11 +108,11 @@ describe('a run whose worker died', () => {
   });
 
   it('an open run of a dead worker is closed when a worker starts, before its stream runs again', async () => {
-    await worker.runAll();
-    await insertOpenRun('equipments');
-    await startAppFixture(worker, { env: { SYNC_CRON: NEVER } });
+    const synced = untilTestEnds(await createSyncedWorker());
+    await insertOpenRun('equipments', undefined, synced);
+    await startAppFixture(synced, { env: { SYNC_CRON: NEVER } });
     await expect
-      .poll(() => worker.query(`select error_code from safety_sync.runs where owner = 'host pid 9'`), POLLING)
+      .poll(() => synced.query(`select error_code from safety_sync.runs where owner = 'host pid 9'`), POLLING)
       .toEqual([{ error_code: 'worker_died' }]);
   });
 });

@@ -4,7 +4,7 @@ import { type Connection, openConnection } from '../../src/engine/database/conne
 import { type Cli, type CliEnvironment, createCli, type RunningCli } from './cli.ts';
 import { runInProcess, type Said, startInProcess } from './in-process.ts';
 import { createEmptyTestDatabase, createTestDatabase } from './test-database.ts';
-import { serviceEnv, SMALL_SANDBOX } from './world.ts';
+import { createSyncedWorker, serviceEnv, SMALL_SANDBOX } from './world.ts';
 
 /** The program with a service and a warehouse of its own. */
 export interface CliFixture {
@@ -26,14 +26,31 @@ interface CliFixtureOptions {
   readonly sandbox?: SandboxOptions;
   /** An empty database. */
   readonly isEmpty?: true;
+  /** Every stream was synced once. */
+  readonly isSynced?: true;
 }
 
-export async function createCliFixture(options: CliFixtureOptions = {}): Promise<CliFixture> {
+async function createWorld(options: CliFixtureOptions) {
   const sandbox = await createSandbox({ size: SMALL_SANDBOX, ...options.sandbox });
   const database = await (options.isEmpty ? createEmptyTestDatabase() : createTestDatabase());
   const connection: Connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
+  return {
+    sandbox,
+    databaseUrl: database.url,
+    query: <Row>(text: string) => connection.query<Row>(text),
+    async close() {
+      await connection.close();
+      await sandbox.close();
+      await database.drop();
+    },
+  };
+}
+
+export async function createCliFixture(options: CliFixtureOptions = {}): Promise<CliFixture> {
+  const world = await (options.isSynced ? createSyncedWorker(options.sandbox) : createWorld(options));
+  const { sandbox, databaseUrl } = world;
   const env = {
-    ...serviceEnv({ sandbox, databaseUrl: database.url }),
+    ...serviceEnv(world),
     HTTP_PORT: '0',
     // Retries follow at once, so that tests do not wait.
     RETRY_MIN_DELAY_MS: '1',
@@ -44,9 +61,9 @@ export async function createCliFixture(options: CliFixtureOptions = {}): Promise
   return {
     cli,
     sandbox,
-    databaseUrl: database.url,
+    databaseUrl,
     env,
-    query: (text) => connection.query(text),
+    query: (text) => world.query(text),
     run: (args, more = {}) => runInProcess(args, { LOG_LEVEL: 'info', ...env, ...more }),
     start(args, more = {}) {
       const program = startInProcess(args, { ...env, ...more });
@@ -57,9 +74,7 @@ export async function createCliFixture(options: CliFixtureOptions = {}): Promise
       for (const program of running) program.kill('SIGTERM');
       await Promise.allSettled(running.map(({ finished }) => finished));
       await cli.close();
-      await connection.close();
-      await sandbox.close();
-      await database.drop();
+      await world.close();
     },
   };
 }

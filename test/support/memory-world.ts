@@ -68,7 +68,7 @@ export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Pro
   const sandbox = await createSandbox({
     seed: 7,
     clock: serviceNow,
-    size: SMALL_SANDBOX,
+    size: { ...SMALL_SANDBOX, followups: 130, equipment: 60 },
     ...options.sandbox,
   });
   const api = createTestClient(sandbox, clock, options);

@@ -107,6 +107,8 @@ async function startEmbedded(): Promise<PostgresServer> {
         wal_level: 'minimal',
         max_wal_senders: '0',
         max_wal_size: '256MB',
+        // The kernel copies the files of a database that is cloned.
+        file_copy_method: 'clone',
       },
     });
     await makeSignInCheap(server.url);

@@ -49,11 +49,11 @@ export interface TestWorker {
 }
 
 export const SMALL_SANDBOX = {
-  followups: 130,
-  employees: 40,
-  equipment: 60,
+  followups: 60,
+  employees: 20,
+  equipment: 30,
   resources: 25,
-  users: 30,
+  users: 20,
 } as const;
 
 export const createTestClient = (
