@@ -274,8 +274,7 @@ export function describeStream({
       const rows = await rowCount(worker);
       const fields = [...specimen.records(worker).values()].flatMap((record) => Object.keys(record));
       const readings: Partial<Readings>[] = [
-        { leftOut: optionalFields },
-        { extraFields: true },
+        { leftOut: optionalFields, extraFields: true },
         { followups: 'specified', leftOut: [...new Set(fields)].filter((one) => one !== keyField) },
         {},
       ];
