@@ -1,9 +1,8 @@
 import { test } from 'vitest';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { type Cli, type CliEnvironment, createCli, type RunningCli } from './cli.ts';
 import { runInProcess, type Said, startInProcess } from './in-process.ts';
-import { createEmptyTestDatabase, createTestDatabase } from './test-database.ts';
+import { createEmptyTestDatabase, createTestDatabase, openTestDatabase } from './test-database.ts';
 import { createSyncedWorker, serviceEnv, SMALL_SANDBOX } from './world.ts';
 
 /** The program with a service and a warehouse of its own. */
@@ -32,16 +31,17 @@ interface CliFixtureOptions {
 
 async function createWorld(options: CliFixtureOptions) {
   const sandbox = await createSandbox({ size: SMALL_SANDBOX, ...options.sandbox });
-  const database = await (options.isEmpty ? createEmptyTestDatabase() : createTestDatabase());
-  const connection: Connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
+  const database = await openTestDatabase(
+    {},
+    options.isEmpty ? createEmptyTestDatabase() : createTestDatabase(),
+  );
   return {
     sandbox,
     databaseUrl: database.url,
-    query: <Row>(text: string) => connection.query<Row>(text),
+    query: <Row>(text: string) => database.query<Row>(text),
     async close() {
-      await connection.close();
       await sandbox.close();
-      await database.drop();
+      await database.close();
     },
   };
 }
