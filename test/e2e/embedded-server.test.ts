@@ -108,8 +108,6 @@ it('the embedded server survives the kill -9 of the process that started it, and
   expect(await findPostmaster(pgData)).toBeUndefined();
 });
 
-inProof(() => {});
-
 it('the embedded server starts again with all committed rows after it was killed', async () => {
   await copyTemplate();
   const before = await acquire();
