@@ -24,7 +24,8 @@ const BOOKKEEPING = `null, jsonb_build_object('id', i, 'description', repeat('wo
 
 /** Account `default`. Follow-ups have one or three earlier states, inspections eight, equipment three, employees four. */
 const FILL = [
-  `insert into safety.users select 'default', i::text, 'Person ' || i, ${BOOKKEEPING} from generate_series(1, 2000) i`,
+  `insert into safety.users (account_id, id, name, _hash, _raw, _synced_at, _deleted_at, _run_id)
+   select 'default', i::text, 'Person ' || i, ${BOOKKEEPING} from generate_series(1, 2000) i`,
   `insert into safety_sync.user_lookups (account_id, user_id) select 'default', i::text from generate_series(1, ${Math.max(EMPLOYEES, 2000)}) i`,
   `insert into safety.reporting_settings values ('default', 'Europe/Oslo', now())`,
   `insert into safety.followups

@@ -13,7 +13,7 @@ const retire: Verb = {
   common: ['account', 'json'],
   async run(context, options, [type = '']) {
     const { id, config } = onlyAccountOf(context.app, 'an equipment type');
-    const stored = (await readStoredPartitions(context.app.db, [id])).get(id) ?? [];
+    const stored = await readStoredPartitions(context.app.db, [id]);
     const types = stored.map(({ partition }) => partition);
     const { equipmentTypes: read } = config;
     const left = types.filter((one) => read.length > 0 && !read.includes(one));

@@ -82,7 +82,7 @@ export async function readNamesState(db: Queryable, accountId: string): Promise<
 export async function readTypes(db: Queryable, accountId: string): Promise<StoredTypes> {
   const named = await db.execute<{ id: string }>(sql`
     select id from ${names} where account_id = ${accountId} and kind = 'equipment_type' and _deleted_at is null order by id`);
-  const stored = (await readStoredPartitions(db, [accountId])).get(accountId) ?? [];
+  const stored = await readStoredPartitions(db, [accountId]);
   return {
     named: named.map(({ id }) => id),
     withRows: stored.flatMap(({ partition, live }) => (live > 0 ? [partition] : [])),

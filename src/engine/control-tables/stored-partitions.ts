@@ -8,28 +8,26 @@ import { msOf, partitionOf, target } from '../database/sql-names.ts';
 import { tableShape } from '../database/table-shape.ts';
 
 /**
- * Counts the rows of each partition, by account. A row belongs to the partition with the request that returned it, as in the coverage
+ * Counts the rows of each partition of each account. A row belongs to the partition with the request that returned it, as in the coverage
  * of a snapshot.
  */
 export async function readStoredPartitions(
   db: Queryable,
   accountIds: readonly string[],
-): Promise<Map<string, StoredPartition[]>> {
-  const found = new Map<string, StoredPartition[]>(accountIds.map((id) => [id, []]));
+): Promise<StoredPartition[]> {
+  const found: StoredPartition[] = [];
   for (const stream of STREAMS) {
     if (stream.partitionedBy === undefined) continue;
     const { partition: partitionOfRow, join } = partitionOf(stream);
-    const rows = await db.execute<
-      StoredPartition & Record<'accountId', string> & Record<string, unknown>
-    >(sql`
-      select p.account_id as "accountId", p.partition, p.live, p.deleted, ${msOf('(s.read_parts ->> p.partition)::timestamptz')} as "readAtMs" from (
+    const rows = await db.execute<StoredPartition>(sql`
+      select p.account_id as "accountId", p.partition, p.live, ${msOf('(s.read_parts ->> p.partition)::timestamptz')} as "readAtMs" from (
         select t.account_id, ${partitionOfRow} as partition,
-          count(*) filter (where t._deleted_at is null)::int as live, count(t._deleted_at)::int as deleted
+          count(*) filter (where t._deleted_at is null)::int as live
         from ${target(tableShape(stream.parent))} t ${join}
         where t.account_id = any (${toArrayLiteral(accountIds)}::text[]) group by 1, 2) p
       left join safety_sync.stream_state s on s.account_id = p.account_id and s.stream = ${stream.name}
       where p.partition is not null order by p.account_id, p.partition`);
-    for (const { accountId, ...partition } of rows) found.get(accountId)?.push(partition);
+    found.push(...rows);
   }
   return found;
 }

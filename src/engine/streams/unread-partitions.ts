@@ -2,10 +2,10 @@
 import { formatCount, formatNumber, formatTime } from '../../shared/format.ts';
 
 /** A partition with its stored rows. */
-export interface StoredPartition {
+export interface StoredPartition extends Record<string, unknown> {
+  readonly accountId: string;
   readonly partition: string;
   readonly live: number;
-  readonly deleted: number;
   /** Time of the last successful run that stored it, ms since 1970; null: no time was recorded. */
   readonly readAtMs: number | null;
 }

@@ -219,5 +219,5 @@ async function countRepaired(run: Run, time: WriteTime, upToMs: number): Promise
 async function describeUnreadRows({ session, request, stream, accountId, settings }: Run) {
   if (stream.partitionedBy === undefined || isOfSingleRecords(request)) return null;
   const stored = await readStoredPartitions(session.connection.db, [accountId]);
-  return describeUnread(unreadOf(stored.get(accountId) ?? [], settings.equipmentTypes));
+  return describeUnread(unreadOf(stored, settings.equipmentTypes));
 }

@@ -38,7 +38,10 @@ export async function readDifferences(
   const partitions = await readStoredPartitions(db, ids);
   return new Map(
     accounts.map(({ id, config: { equipmentTypes } }) => {
-      const unread = unreadOf(partitions.get(id) ?? [], equipmentTypes);
+      const unread = unreadOf(
+        partitions.filter(({ accountId }) => accountId === id),
+        equipmentTypes,
+      );
       const types = describeUnread(unread);
       const texts = [
         describeUncleaned(policies.filter(({ accountId }) => accountId === id)),
