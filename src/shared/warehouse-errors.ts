@@ -27,11 +27,11 @@ export const WAREHOUSE_ERRORS = {
     'PostgreSQL 14 or later is needed.',
   ),
   citus_unfit: failStream(
-    '`migrate --citus` in a database without the extension citus, on Citus before version 13, or at a worker node of the cluster.',
-    'Point DATABASE_URL at the coordinator of a cluster of Citus 13 or later; or migrate without --citus.',
+    '`migrate --citus` in a database without the extension citus, on Citus before version 13, at a worker node of the cluster, or where roles are confined to accounts, because the nodes do not confine them.',
+    'Point DATABASE_URL at the coordinator of a cluster of Citus 13 or later, and take confined roles away (safety-sync access revoke); or migrate without --citus.',
   ),
   access_unsupported: failStream(
-    'No role can be confined to accounts here: on PostgreSQL 14 views show every account, on Citus the nodes do. Or a table has row-level security that does not come from safety-sync, or a warehouse where a role is confined was to be distributed. See [readers of single accounts](bi.md#readers-of-single-accounts).',
+    'No role can be confined to accounts here: on PostgreSQL 14 views show every account, on Citus the nodes do. See [readers of single accounts](bi.md#readers-of-single-accounts).',
     'Give the readers of an account a warehouse of its own, or views of your own and no right to read schema safety.',
   ),
   database_permission: failStream(

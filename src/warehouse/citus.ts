@@ -48,6 +48,9 @@ export async function readCitus(connection: TextQueries) {
   };
 }
 
+/** A role is confined to accounts. */
+const READ_POLICY = `select from pg_policy p join pg_class c on c.oid = p.polrelid where c.relnamespace = to_regnamespace('safety') limit 1`;
+
 /** Checks that the tables can be distributed. Error: `citus_unfit`. */
 export async function assertCitus(connection: TextQueries): Promise<void> {
   const citus = await readCitus(connection);
@@ -55,11 +58,8 @@ export async function assertCitus(connection: TextQueries): Promise<void> {
   if (citus === undefined) found = 'does not have the extension citus';
   else if (Number.parseInt(citus.version, 10) < OLDEST_CITUS) found = `has Citus ${citus.version}`;
   else if (!citus.isCoordinator) found = 'is a worker node of the cluster';
-  if (found === undefined) return;
-  throw new SafetySyncError(
-    'citus_unfit',
-    `this database ${found}: the coordinator of Citus ${OLDEST_CITUS} or later is needed`,
-  );
+  else if ((await connection.query(READ_POLICY)).length > 0) found = 'confines roles to accounts';
+  if (found !== undefined) throw new SafetySyncError('citus_unfit', `this database ${found}`);
 }
 
 /**

@@ -14,7 +14,7 @@ import { OWN_SETTINGS } from '../engine/database/session-settings.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS, SECOND_MS, sleep } from '../shared/time.ts';
 import { VERSION } from '../version.ts';
-import { completeAccess, readConfinements } from './access.ts';
+import { completeAccess } from './access.ts';
 import { extendCalendar } from './calendar.ts';
 import { assertCitus, distribute, grantControl, readCitus } from './citus.ts';
 import { writeComments } from './comments.ts';
@@ -166,17 +166,6 @@ function createTransactions(
   };
 }
 
-/** The policies that confine readers would be lost on the nodes. Error: `access_unsupported`. */
-async function assertUnconfined(connection: Connection): Promise<void> {
-  const [one] = await readConfinements(connection);
-  if (one === undefined) return;
-  throw new SafetySyncError(
-    'access_unsupported',
-    `${one.role} is confined to accounts, and Citus does not keep row-level security on its nodes`,
-    { advice: `First, on one PostgreSQL: safety-sync access revoke ${one.role}` },
-  );
-}
-
 /**
  * Applies the missing migrations; several processes may do so at once. Errors: `database_unreachable`,
  * `database_too_old`, `database_newer`, `view_in_the_way`, `migration_blocked`, `database_error`.
@@ -211,7 +200,6 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
     if (status.pending > 0) for (const statement of CREATE_LEDGER) await connection.query(statement);
     const isDistributed = (await readCitus(connection))?.isDistributed === true;
     const steps = await inTransaction(() => migrateTables(connection, status, isDistributed));
-    if (onCitus) await assertUnconfined(connection);
     /** Tables that were distributed now. */
     const distributed = onCitus || isDistributed ? await distribute(connection) : [];
     await extendCalendar(connection);
@@ -220,9 +208,9 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
     // Not part of the migrations: these may be outdated when a program changes only comments or grants.
     await inTransaction(() => completeAccess(connection));
     await writeComments(connection);
-    const reader = await grantReader(connection);
+    const readerAdvice = await grantReader(connection);
     if (onCitus || isDistributed) await grantControl(connection);
-    return { applied: status.pending, known: status.known, reader, distributed };
+    return { applied: status.pending, known: status.known, readerAdvice, distributed };
   } catch (error) {
     throw toDatabaseError(error);
   } finally {

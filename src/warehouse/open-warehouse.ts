@@ -44,8 +44,8 @@ export function openWarehouse(url: string, { readUrl, warn, signal }: OpenWareho
           `select current_setting('transaction_read_only')::boolean as is_read_only`,
         );
         if (server?.is_read_only === true) {
-          const advice = READ_ONLY_ADVICE;
-          throw new SafetySyncError('database_unreachable', 'PostgreSQL: it is read-only', { advice });
+          const message = 'PostgreSQL: it is read-only';
+          throw new SafetySyncError('database_unreachable', message, { advice: READ_ONLY_ADVICE });
         }
       } finally {
         await tried.close();
@@ -60,12 +60,10 @@ export function openWarehouse(url: string, { readUrl, warn, signal }: OpenWareho
         openConnection({ url: currentUrl(), applicationName: 'safety-sync', max: 1 }),
       );
       try {
-        const pids: (number | undefined)[] = [];
-        for (const client of [...two, ...two, ...two]) {
-          const [session] = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-          pids.push(session?.pid);
-        }
-        return pids[0] === pids[1] || pids.some((pid, at) => pid !== pids[at % 2]);
+        const pids = new Set<number | undefined>();
+        for (const client of [...two, ...two, ...two])
+          pids.add((await client.query<{ pid: number }>('select pg_backend_pid() as pid'))[0]?.pid);
+        return pids.size !== two.length;
       } finally {
         await Promise.all(two.map((client) => client.close()));
       }

@@ -6,20 +6,15 @@ import type { Connection } from '../engine/database/connection.ts';
 
 export const READER_ROLE = 'safety_reader';
 
-interface ReaderRole {
-  readonly exists: boolean;
-  /** It may not read all of the schema. */
-  readonly isLacking: boolean;
-}
-
-const READ = `select not has_schema_privilege(r.oid, s.oid, 'usage') or exists (select from pg_class c where c.relnamespace = s.oid
-    and c.relkind in ('r', 'p', 'v') and not has_table_privilege(r.oid, c.oid, 'select')) as lacks
-  from pg_namespace s join pg_roles r on r.rolname = '${READER_ROLE}' where s.nspname = 'safety'`;
-
-async function readReaderRole(connection: Connection): Promise<ReaderRole> {
-  const [role] = await connection.query<{ lacks: boolean }>(READ);
-  return { exists: role !== undefined, isLacking: role?.lacks === true };
-}
+/** What the operator can do where the role does not exist, or may not read all of the schema; null: nothing is missing. */
+const READ_ADVICE = `select case
+    when r.oid is null
+      then 'For BI tools that shall read and not write (if there are none, leave it): as a user who may create roles: create role ${READER_ROLE} nologin; then run safety-sync migrate as the owner.'
+    when not has_schema_privilege(r.oid, s.oid, 'usage') or exists (select from pg_class c where c.relnamespace = s.oid
+        and c.relkind in ('r', 'p', 'v') and not has_table_privilege(r.oid, c.oid, 'select'))
+      then 'For BI tools, which read as ${READER_ROLE}: run safety-sync migrate as the owner of schema safety.'
+  end as advice
+  from pg_namespace s left join pg_roles r on r.rolname = '${READER_ROLE}' where s.nspname = 'safety'`;
 
 /**
  * Default privileges apply to objects that are created by the user that grants them: the owner, which
@@ -44,20 +39,11 @@ begin
   end if;
 end $$`;
 
-/** Creates the role and grants its missing rights, as far as this user may. */
-export async function grantReader(connection: Connection): Promise<ReaderRole> {
-  const before = await readReaderRole(connection);
-  if (before.exists && !before.isLacking) return before;
+/** Creates the role and grants its missing rights, as far as this user may. Returns the advice for the operator, if something is missing. */
+export async function grantReader(connection: Connection): Promise<string | null> {
+  const readAdvice = async () =>
+    (await connection.query<{ advice: string | null }>(READ_ADVICE))[0]?.advice ?? null;
+  if ((await readAdvice()) === null) return null;
   await connection.query(GRANT);
-  return await readReaderRole(connection);
-}
-
-/** The advice for the operator; null when nothing is missing. */
-export function adviseOnReader({ exists, isLacking }: ReaderRole): string | null {
-  if (!exists) {
-    return `For BI tools that shall read and not write (if there are none, leave it): as a user who may create roles: create role ${READER_ROLE} nologin; then run safety-sync migrate as the owner.`;
-  }
-  return isLacking
-    ? `For BI tools, which read as ${READER_ROLE}: run safety-sync migrate as the owner of schema safety.`
-    : null;
+  return await readAdvice();
 }

@@ -1,4 +1,3 @@
-import { adviseOnReader } from '../../warehouse/reader-role.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { EXIT } from '../run-results.ts';
 import type { Verb } from '../verb.ts';
@@ -11,18 +10,18 @@ export const migrate: Verb<Flags> = {
   options: [['--citus', 'also distribute the tables by account over the nodes of a Citus cluster']],
   needs: () => ({ migrates: 'by_itself' }),
   async run({ app, terminal }, options) {
-    const { applied, known, reader, distributed } = await app.migrate({ onCitus: options.citus === true });
+    const onCitus = options.citus === true;
+    const { applied, known, readerAdvice, distributed } = await app.migrate({ onCitus });
     terminal.print(
       applied === 0
         ? `The warehouse is up to date (${formatNumber(known, 'migration')}).`
         : `Applied ${formatNumber(applied, 'migration')}; the warehouse is up to date.`,
     );
-    if (options.citus === true)
+    if (onCitus)
       terminal.print(
         `Newly distributed by account over the nodes of the Citus cluster: ${formatNumber(distributed.length, 'table')}.`,
       );
-    const advice = adviseOnReader(reader);
-    if (advice !== null) terminal.note(advice);
+    if (readerAdvice !== null) terminal.note(readerAdvice);
     return EXIT.ok;
   },
 };

@@ -60,15 +60,14 @@ export interface AccountsRead {
   readonly accounts: ReadonlyMap<string, AccountFacts>;
 }
 
-const streamKey = (one: { readonly account_id: string; readonly stream: StreamName }): string =>
-  `${one.stream} ${one.account_id}`;
-
 /** A row of `safety_sync.status`. An account whose first request was refused has one without a stream. */
 interface StatusRow extends Record<string, unknown> {
   readonly account_id: string;
   readonly stream: StreamName;
-  /** JSON: what is stored of the stream. */
+  /** JSON: of `StreamFacts`, what is stored. */
   readonly facts: string;
+  /** The session of the run under way; null: there is none. */
+  readonly openPid: number | null;
   /** JSON: a list. */
   readonly notOffered: string;
   readonly blockedUntilMs: number | null;
@@ -85,20 +84,18 @@ export const UNKNOWN: AccountFacts = {
   notOffered: [],
 };
 
-/** Sessions that are no runs and hold a lock that runs wait for, for example an index build or a forgotten transaction. */
-async function readHolders(db: Connection['db']): Promise<ReadonlyMap<string, string | null>> {
-  // Two statements, because Citus joins no distributed table with the sessions of the coordinator.
-  const runs = await db.execute<{ account_id: string; stream: StreamName; pid: number }>(
-    sql`select account_id, stream, backend_pid as pid from safety_sync.runs where status = 'running' and backend_pid is not null`,
-  );
-  const pids = toArrayLiteral(runs.map(({ pid }) => pid));
+/**
+ * By session of a run: another session, which is no run, that holds a lock for which the run waits, for example an index build
+ * or a forgotten transaction.
+ */
+async function readHolders(db: Connection['db'], runs: readonly number[]) {
+  const pids = toArrayLiteral(runs);
   const rows = await db.execute<{ pid: number; holder: string }>(sql`
     select w.pid, format('role %s (%s, pid %s), which locks a table (to end that session: select pg_terminate_backend(%s))',
       coalesce(a.usename, 'unknown'), a.application_name, a.pid, a.pid) as holder
     from pg_stat_activity w cross join unnest(pg_blocking_pids(w.pid)) as b (pid) join pg_stat_activity a on a.pid = b.pid
     where w.pid = any (${pids}::int[]) and w.query_start < statement_timestamp() - interval '10 seconds' and a.pid <> all (${pids}::int[])`);
-  const holders = new Map(rows.map(({ pid, holder }) => [pid, holder]));
-  return new Map(runs.map((run) => [streamKey(run), holders.get(run.pid) ?? null]));
+  return new Map(rows.map(({ pid, holder }) => [pid, holder]));
 }
 
 export async function readAccounts(
@@ -116,15 +113,11 @@ export async function readAccounts(
   if (pendingMigrations > 0) return { ...read, accounts: new Map() };
   await closeDeadRuns(db, accountIds);
   const rows = await db.execute<StatusRow>(sql`
-    select account_id, stream, to_json(not_offered)::text as "notOffered",
-      ${msOf('blocked_until')} as "blockedUntilMs", json_build_object('isRunning', open_run_id is not null, 'lastSuccessMs', ${msOf('last_success_at')},
-        'watermarkMs', ${msOf('watermark')}, 'calculatedMs', ${msOf('calculated_at')}, 'currentUntilMs', ${msOf('current_until')},
-        'failingWith', failing_with, 'failedMessage', failed_message, 'failingSinceMs', ${msOf('failing_since')},
-        'failedAtMs', ${msOf('failed_at')},
-        'failedReconcile', failed_reconcile, 'repaired', coalesce(repaired, 0), 'openIssues', open_issues,
-        'newFields', new_fields)::text as facts
+    select account_id, stream, facts::text, open_pid as "openPid", to_json(not_offered)::text as "notOffered",
+      ${msOf('blocked_until')} as "blockedUntilMs"
     from safety_sync.status where account_id = any (${toArrayLiteral(accountIds)}::text[])`);
-  const holders = await readHolders(db);
+  const pids = rows.flatMap(({ openPid }) => openPid ?? []);
+  const holders = pids.length > 0 ? await readHolders(db, pids) : new Map<number, string>();
   const factsOf = (id: string): AccountFacts => {
     const own = rows.filter((row) => row.account_id === id);
     const [one] = own;
@@ -137,7 +130,7 @@ export async function readAccounts(
       return {
         ...unknown,
         ...(JSON.parse(row.facts) as Partial<StreamFacts>),
-        heldUpBy: holders.get(streamKey(row)) ?? null,
+        heldUpBy: holders.get(row.openPid ?? 0) ?? null,
         isOffered: optionalMethods?.every((method) => notOffered.includes(method)) !== true,
       };
     });
