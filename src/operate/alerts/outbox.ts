@@ -55,9 +55,7 @@ export const readOutbox = async (db: Queryable, accountIds: readonly string[]): 
 /** Error codes of reports whose last attempt failed, by account. */
 export const failedReportsOf = (rows: readonly OutboxRow[]): ReadonlyMap<string, string> =>
   new Map(
-    rows.flatMap((row) =>
-      isAlert(row) || row.problem === null ? [] : [[row.account_id, row.problem] as const],
-    ),
+    rows.flatMap((row) => (isAlert(row) || row.problem === null ? [] : [[row.account_id, row.problem]])),
   );
 
 export async function saveRows(db: Queryable, rows: readonly OutboxRow[]): Promise<void> {

@@ -48,7 +48,7 @@ export function createAccountRunner(options: AccountRunnerOptions) {
     const isCutOff = error !== undefined && isOutage(error);
     cutOff.delete(runName(stream, kind));
     if (isCutOff) {
-      monitor.recordFailure(error, true);
+      monitor.recordFailure(error);
       cutOff.set(runName(stream, kind), job);
     }
     // The beginning of the outage was logged, and the refusal.

@@ -5,7 +5,7 @@
 import type { AccountsRead } from '../status/read-accounts.ts';
 import type { WarehouseFacts } from '../status/facts.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { formatDuration, formatNumber } from '../../shared/format.ts';
+import { formatDuration } from '../../shared/format.ts';
 import type { Logger } from '../../shared/logger.ts';
 import { oneAtATime } from '../../shared/one-at-a-time.ts';
 import { type Clock, SECOND_MS, withTimeout } from '../../shared/time.ts';
@@ -32,14 +32,12 @@ export type Monitor = ReturnType<typeof createMonitor>;
 export function createMonitor({ clock, log, everyMs, ...options }: MonitorOptions) {
   let accountsRead: AccountsRead | null = null;
   let problem: WarehouseFacts['problem'] = null;
-  let failedRuns = 0;
   let timer: NodeJS.Timeout | undefined;
   let soon: NodeJS.Timeout | undefined;
   let isStopped = false;
   let connectedMs = -Infinity;
 
-  /** `isRun` false: a check by the worker itself. */
-  function recordFailure({ code, message, advice }: SafetySyncError, isRun = false): void {
+  function recordFailure({ code, message, advice }: SafetySyncError): void {
     if (isStopped) return;
     if (problem === null) {
       log.error(
@@ -47,11 +45,9 @@ export function createMonitor({ clock, log, everyMs, ...options }: MonitorOption
         `the database cannot be used (${code}: ${message}); retrying; further failures are not logged until it is back. ${advice}`,
       );
       problem = { code, message, advice, sinceMs: clock.now() };
-      failedRuns = 0;
     }
     // A lost session has no reason of its own.
     if (problem.code === 'lock_lost') problem = { ...problem, code, message, advice };
-    if (isRun) failedRuns += 1;
   }
 
   /** The database can be used. */
@@ -60,8 +56,8 @@ export function createMonitor({ clock, log, everyMs, ...options }: MonitorOption
     const durationMs = Math.max(0, clock.now() - problem.sinceMs);
     problem = null;
     log.info(
-      { duration_ms: Math.round(durationMs), failed_runs: failedRuns },
-      `the database is back after ${formatDuration(durationMs)}; ${formatNumber(failedRuns, 'run')} failed meanwhile`,
+      { duration_ms: Math.round(durationMs) },
+      `the database is back after ${formatDuration(durationMs)}`,
     );
   }
 

@@ -65,8 +65,8 @@ export function createNotifier({ app, channels, status, onAway }: NotifierOption
   const { alertAfterMinutes, report } = app.config.notifications;
   let recorded: readonly AlertRow[] = [];
   let failedReports: ReadonlyMap<string, string> = new Map();
-  /** The outage of the database. */
-  let remembered: readonly AlertRow[] = [];
+  /** The outage of the database, by channel. */
+  const remembered = new Map<string, AlertRow>();
 
   /** The rows after one message about them. */
   async function send(channel: Channel, rows: readonly AlertRow[], nowMs: number, signal: AbortSignal) {
@@ -117,12 +117,13 @@ export function createNotifier({ app, channels, status, onAway }: NotifierOption
   });
 
   const memory: Rows = {
-    read: () => Promise.resolve(remembered),
+    read: () => Promise.resolve([...remembered.values()]),
     write(rows) {
-      const isSame = (one: AlertRow, row: AlertRow): boolean =>
-        one.channel === row.channel && textOfKey(one) === textOfKey(row);
-      const others = remembered.filter((one) => !rows.some((row) => isSame(one, row)));
-      remembered = [...others, ...rows.filter((row) => !isOver(row))];
+      for (const row of rows) {
+        const key = `${row.channel}\n${textOfKey(row)}`;
+        if (isOver(row)) remembered.delete(key);
+        else remembered.set(key, row);
+      }
       return Promise.resolve();
     },
   };
@@ -145,7 +146,7 @@ export function createNotifier({ app, channels, status, onAway }: NotifierOption
   return {
     /** The alerts of the status. */
     get status() {
-      const failed = [...recorded, ...remembered].filter(({ tries }) => tries > 0);
+      const failed = [...recorded, ...remembered.values()].filter(({ tries }) => tries > 0);
       return {
         failedReports,
         channels: channels.map(({ name }) => ({

@@ -85,7 +85,7 @@ describe('a check of the database', () => {
       severity: 'FATAL',
     });
     connects = () => Promise.reject(full);
-    made.recordFailure(new SafetySyncError('database_unreachable', 'too many clients'), true);
+    made.recordFailure(new SafetySyncError('database_unreachable', 'too many clients'));
     await pass(60_000);
     expect(made.latest).toMatchObject({
       accountsRead,
@@ -100,7 +100,7 @@ describe('a check of the database', () => {
     const startedMs = Date.now();
     const made = start();
     for (let at = 0; at < 50; at += 1) {
-      made.recordFailure(new SafetySyncError('database_unreachable', 'too many clients'), true);
+      made.recordFailure(new SafetySyncError('database_unreachable', 'too many clients'));
       made.refreshSoon();
       await pass(500);
     }
