@@ -117,18 +117,9 @@ export async function completeAccess(connection: TextQueries): Promise<void> {
   for (const statement of await readMissing(connection)) await connection.query(statement);
 }
 
-/** A right by which a role that is confined, or one that inherits from it, sees more than its accounts. */
-interface Fault {
-  readonly role: string;
-  readonly member: string;
-  readonly problem: string;
-}
-
-export const readFaults = async (
-  connection: TextQueries,
-  roles: readonly string[],
-): Promise<readonly Fault[]> =>
-  await connection.query<Fault>(
+/** Rights by which these roles, which are confined, or roles that inherit from them, see more than their accounts. */
+export const readFaults = (connection: TextQueries, roles: readonly string[]) =>
+  connection.query<{ role: string; member: string; problem: string }>(
     `select * from (select r.rolname as role, m.rolname as member, case
          when m.rolsuper then 'is a superuser'
          when m.rolbypassrls then 'has bypassrls'

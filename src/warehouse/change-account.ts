@@ -76,33 +76,27 @@ export async function countAccountRows(connection: TextQueries, account: string)
 /** Rows of a statement, without their children. */
 const ROWS_AT_ONCE = 1000;
 
-/** Changes the next rows of an account; returns their number. `$1`: the account, `$2`: its new name. */
+/** Changes the next rows of an account; returns their number. `$1`: the account, `$2`: its new name, if it gets one. */
 function changeStatement({ name, key, children }: AccountTable, isRename: boolean): string {
-  const next = `select ${key} from ${name} where account_id = $1 limit ${ROWS_AT_ONCE}`;
-  const counted = `select count(*)::int as rows from changed`;
-  if (!isRename)
-    return `with changed as (delete from ${name} where (${key}) in (${next}) returning 1 as one) ${counted}`;
   const id = key.split(', ')[1];
-  const changes = Object.entries(JSON.parse(children) as Readonly<Record<string, string>>).map(
+  const ofChildren = Object.entries(JSON.parse(children) as Readonly<Record<string, string>>).map(
     ([child, column], index) => `child_${index} as (update ${child} c set account_id = $2 from next
       where c.account_id = $1 and c.${column} = next.${id}), `,
   );
-  return `with next as materialized (${next}), ${changes.join('')}changed as (update ${name} set account_id = $2
-    where (${key}) in (select ${key} from next) returning 1 as one) ${counted}`;
+  return `with next as materialized (select ${key} from ${name} where account_id = $1 limit ${ROWS_AT_ONCE}),
+    ${isRename ? ofChildren.join('') : ''}changed as (
+      ${isRename ? `update ${name} set account_id = $2` : `delete from ${name}`}
+      where account_id = $1 and (${key}) in (select ${key} from next) returning 1 as one)
+    select count(*)::int as rows from changed`;
 }
 
 /** Runs `work` in a session with the locks of all streams of these accounts. Error: `account_busy`. */
 async function withLocks<T>(
-  databaseUrl: string,
+  url: string,
   accounts: readonly string[],
   work: (session: Connection) => Promise<T>,
 ): Promise<T> {
-  const session = openConnection({
-    url: databaseUrl,
-    applicationName: 'safety-sync accounts',
-    max: 1,
-    isSession: true,
-  });
+  const session = openConnection({ url, applicationName: 'safety-sync accounts', max: 1, isSession: true });
   try {
     const locks = await session.query<{ account: string; stream: string; locked: boolean }>(
       `select account, stream, pg_try_advisory_lock(${streamLockKey('account', 'stream')}) as locked

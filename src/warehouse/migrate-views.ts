@@ -96,16 +96,13 @@ export async function planViews(
 
 /** Rights that were granted on views by hand, as the statements that grant them again. */
 const READ_GRANTS = `
-  select format('grant %s on safety.%I to %s%s', a.privilege_type || coalesce(' (' || quote_ident(v.attribute) || ')', ''), v.relname,
+  select format('grant %s on safety.%I to %s%s', a.privilege_type || coalesce(' (' || quote_ident(v.attribute) || ')', ''), c.relname,
     case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end,
     case when a.is_grantable then ' with grant option' else '' end) as statement
-  from (
-    select c.relowner, c.relname, c.relacl as acl, null::name as attribute
-      from pg_class c where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v'
-    union all
-    select c.relowner, c.relname, t.attacl, t.attname from pg_class c join pg_attribute t on t.attrelid = c.oid
-      where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' and t.attacl is not null) v
-  cross join aclexplode(v.acl) a where a.grantee <> v.relowner and v.relname = any ($1::text[])`;
+  from pg_class c cross join lateral (
+    select c.relacl as acl, null::name as attribute union all select attacl, attname from pg_attribute where attrelid = c.oid) v
+  cross join aclexplode(v.acl) a
+  where c.relnamespace = 'safety'::regnamespace and c.relname = any ($1::text[]) and a.grantee <> c.relowner`;
 
 /**
  * Drops views, and returns the statements that restore the grants on them. Queries lock a view before those that it reads,

@@ -68,10 +68,6 @@ const END_RUNS = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
  * committed, no run can be opened. Afterwards a run of an older program fails before it stores anything.
  */
 async function endRuns(connection: Connection): Promise<void> {
-  const [runs] = await connection.query<{ present: boolean }>(
-    `select to_regclass('safety_sync.runs') is not null as present`,
-  );
-  if (runs?.present !== true) return;
   await connection.query(`lock table ${LEDGER}, safety_sync.runs in access exclusive mode`);
   await connection.query(END_RUNS, [toArrayLiteral(STREAM_NAMES.map((stream) => `safety-sync ${stream}`))]);
 }
@@ -87,7 +83,7 @@ async function migrateTables(
 ): Promise<ViewStep[]> {
   const missing = MIGRATION_FILES.slice(MIGRATION_FILES.length - status.pendingTables);
   const isNew = missing.length === MIGRATION_FILES.length;
-  if (missing.length > 0) await endRuns(connection);
+  if (missing.length > 0 && !isNew) await endRuns(connection);
   // Statements over several tables that foreign keys tie together, in one transaction.
   if (isDistributed) await connection.query(`set local citus.multi_shard_modify_mode = 'sequential'`);
   const inTheWay: string[] = [];
@@ -172,13 +168,7 @@ function createTransactions(
  */
 export async function migrateDatabase(url: string, options: MigrateOptions = {}) {
   const { onCitus = false, onTables, signal } = options;
-  const connection = openConnection({
-    url,
-    applicationName: APPLICATION,
-    max: 1,
-    isSession: true,
-    signal,
-  });
+  const connection = openConnection({ url, applicationName: APPLICATION, max: 1, isSession: true, signal });
   // Connects with its first statement.
   const watcher = openConnection({ url, applicationName: 'safety-sync', max: 1 });
   try {
