@@ -123,16 +123,9 @@ const CONTROL: Descriptions = {
   status: relation(
     'The facts about each stream from which its problems are found: for the status page, probes, alerts, safety-sync status and check.',
     {
-      current_until: 'training: until then the service responds with the same list; null: unknown.',
-      open_run_id: 'Run that has not ended; null: none.',
-      failing_with: 'Error code of the newest run that nobody ended from outside; null when it did not fail.',
-      failing_since: 'Start of that run.',
-      failed_at: 'End of that run.',
-      failed_message: 'Message of that run, with the id of its request.',
-      failed_reconcile: 'Error code of the newest reconcile; null when it did not fail.',
-      repaired: 'Changes that the newest reconcile stored and earlier runs had missed; null: there was none.',
-      open_issues: 'Number of open data issues.',
-      new_fields: 'Fields that the service sends and this version does not know.',
+      open_pid: 'Database session of the run that has not ended; null: none.',
+      facts:
+        'As JSON: last success, position, the failure of the newest run and of the newest reconcile, open data issues, new fields. Times are in ms since 1970.',
       not_offered: 'Optional methods that the service lacks.',
       blocked_until: 'End of the pause after the service refused a request; null: there is none.',
     },

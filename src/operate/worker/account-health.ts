@@ -23,14 +23,9 @@ const DELAYS: Backoff = { firstMs: 15 * MINUTE_MS, mostMs: HOUR_MS };
 /** Tolerance for timers that fire early. */
 const TOLERANCE_MS = 50;
 
-export function createAccountHealth(
-  {
-    log,
-    scheduled,
-    api,
-  }: Pick<Account, 'log' | 'scheduled'> & { readonly api: { readonly hasNewToken: boolean } },
-  clock: Clock,
-) {
+type Asked = Pick<Account, 'log' | 'scheduled'> & { readonly api: Pick<Account['api'], 'hasNewToken'> };
+
+export function createAccountHealth({ log, scheduled, api }: Asked, clock: Clock) {
   /** By stream; null: all streams. `count`: refusals in a row. */
   const held = new Map<StreamName | null, Refusal & { readonly count: number }>();
 

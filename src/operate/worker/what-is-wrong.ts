@@ -39,16 +39,12 @@ async function readLastSeenMs({ db, accountIds }: App, condition: SQL): Promise<
 
 /** The shortest of the longest pauses of all schedules; Infinity: none is scheduled. */
 function allowedPauseMs({ accounts }: App): number {
-  const schedules = accounts.flatMap(({ config: { schedule } }) =>
-    Object.values(schedule.streams).flatMap((cron) =>
-      cron === null ? [] : [`${schedule.timezone} ${cron}`],
-    ),
-  );
-  const pauses = [...new Set(schedules)].map((one) => {
-    const [timezone = '', ...fields] = one.split(' ');
-    return longestPauseMs(fields.join(' '), timezone);
-  });
-  return Math.min(Infinity, ...pauses);
+  // Most accounts have the same schedules.
+  const schedules = new Map<string, readonly [cron: string, timezone: string]>();
+  for (const { streams, timezone } of accounts.map(({ config }) => config.schedule))
+    for (const one of Object.values(streams))
+      if (one !== null) schedules.set(`${timezone} ${one}`, [one, timezone]);
+  return Math.min(Infinity, ...[...schedules.values()].map((one) => longestPauseMs(...one)));
 }
 
 export async function readProblems(app: App) {
