@@ -90,6 +90,14 @@ export function partitionOf({ partitionedBy, parent }: StreamDefinition): { part
   };
 }
 
+/** Like `partitionOf`, for the context in which the stored record was received: a `ReadContext` as jsonb. */
+export function contextOf(stream: StreamDefinition): { context: SQL; join: SQL } {
+  const { partition, join } = partitionOf(stream);
+  const calculatedAt = stream.readMode.kind === 'cached_list' ? msOf('t.calculated_at') : sql`null`;
+  const context = sql`jsonb_strip_nulls(jsonb_build_object('equipmentTypeId', ${partition}, 'calculatedAtMs', ${calculatedAt}))`;
+  return { context, join };
+}
+
 /** ms since 1970 of a time. */
 export const msOf = (time: string): SQL => sql.raw(`floor(extract(epoch from ${time}) * 1000)::float8`);
 /** ms since a time, by the database's clock. */

@@ -1,8 +1,8 @@
 /**
- * Applies the privacy settings to the stored data of a stream: its records pass through the protection again, and are written
- * in place: a row keeps its states, its run and its deletion mark. Data without a record is cleaned by itself: data issues,
- * superseded states, days, the ids to look up. Each transaction changes a bounded number of rows; an interrupted cleaning is repeated from the beginning, because
- * what is clean is not written again.
+ * Applies the privacy settings to the stored data of a stream: records that the protection changes are loaded again. Their rows
+ * keep their states, their run and their deletion mark. Data without a record is cleaned by itself: data issues, superseded
+ * states, days, the ids to look up. Each transaction changes a bounded number of rows; an interrupted cleaning is repeated from
+ * the beginning, because what is clean is not written again.
  * It runs under the stream's lock, so no other process stores rows meanwhile.
  */
 import { getTableConfig } from 'drizzle-orm/pg-core';
@@ -12,26 +12,15 @@ import { Received } from '../../shared/received.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
-import {
-  asInserted,
-  keyColumn,
-  joinColumns,
-  name,
-  of,
-  partitionOf,
-  same,
-  syncedAtOf,
-  target,
-  type WriteTime,
-} from '../database/sql-names.ts';
-import { type StreamShape, type TableShape, tableShape } from '../database/table-shape.ts';
+import { contextOf, keyColumn, joinColumns, name, of, syncedAtOf, target } from '../database/sql-names.ts';
+import { type StreamShape, tableShape } from '../database/table-shape.ts';
 import { equipmentCompletions } from '../history/completions.ts';
 import { renameCounted } from '../history/days.ts';
 import { givenRows } from '../loading/drift-sql.ts';
-import { normalize, parseRecord, type PreparedRecord, toReadRecord } from '../loading/record.ts';
+import { createLoad } from '../loading/load.ts';
 import { equipmentSchedules } from '../streams/equipments.ts';
 import { followups } from '../streams/followups.ts';
-import type { Row } from '../streams/stream.ts';
+import type { ReadContext, Row } from '../streams/stream.ts';
 import type { Protection } from './protect.ts';
 
 interface CleaningScope {
@@ -49,96 +38,67 @@ const PAGE_RECORDS = 500;
 
 /** Returns the numbers of rows. */
 export async function cleanStored(request: CleanRequest) {
-  const { session, shape, signal } = request;
+  const { session, shape, accountId, protection, signal } = request;
   const { db } = session.connection;
+  const { stream, parent } = shape;
   const counts = { rowsSeen: 0, rowsChanged: 0 };
-  async function inTransaction(seen: number, work: (time: WriteTime) => Promise<number>): Promise<void> {
-    if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped while cleaning');
-    counts.rowsChanged += await work(await session.begin());
-    counts.rowsSeen += seen;
-    await session.commit({ isDurable: false });
-  }
-  let after = '';
-  for (;;) {
-    const page = await readPage(db, request, after);
-    const keys = page.map(({ key }) => key);
-    const last = keys.at(-1);
-    if (last === undefined) break;
-    await inTransaction(page.length, async (time) => {
-      await moveRows(db, request, keys);
-      return (await writeInPlace(db, request, { page, time })) + (await cleanStates(db, request, keys));
+  const load = await createLoad({
+    ...{ session, shape, accountId, protection, runId: 0, fullCompare: false, tracksSeen: false },
+    guard: { maxRatio: 1, allowMassDelete: true },
+    openIssues: { areAny: false, keys: new Set() },
+  });
+  const commit = (page: readonly StoredRecord[], clean: () => Promise<number>) =>
+    load.commit({
+      ...{ covered: null, isLast: false },
+      async beforeCommit({ rejected }) {
+        if (rejected > 0) throw new TypeError('a stored record was rejected: its row would stay as it is');
+        counts.rowsSeen += page.length;
+        counts.rowsChanged += await clean();
+      },
     });
-    after = last;
+  try {
+    for (let after: string | undefined = ''; after !== undefined;) {
+      if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped while cleaning');
+      const page: readonly StoredRecord[] = await readPage(db, request, after);
+      after = page.at(-1)?.key;
+      const keys = page.map(({ key }) => key);
+      const time = await session.begin();
+      await moveRows(db, request, keys);
+      const changed = page.filter(({ raw }) => protection.ofRecord(raw) !== raw);
+      const ofChanged = sql`t.account_id = ${accountId} and t.${keyColumn(parent)}`;
+      const newKeys = toArrayLiteral(changed.map(({ key }) => protection.ofKey(key)));
+      // The merge corrects a live row without a hash in place.
+      await db.execute(sql`update ${target(parent)} t
+        set _hash = null, _deleted_at = null, _synced_at = ${syncedAtOf(time)} where ${ofChanged} = any (${newKeys}::text[])`);
+      for (const { raw, context } of changed) await load.add([Received.of(raw)], context);
+      await commit(page, async () => {
+        const deletedAt = toArrayLiteral(changed.map((one) => one.deletedAt));
+        const runIds = toArrayLiteral(changed.map((one) => one.runId));
+        await db.execute(sql`update ${target(parent)} t set _deleted_at = r.deleted_at, _run_id = r.run_id
+          from unnest(${newKeys}::text[], ${deletedAt}::timestamptz[], ${runIds}::bigint[]) as r (key, deleted_at, run_id)
+          where ${ofChanged} = r.key`);
+        return changed.length + (await cleanStates(db, request, keys));
+      });
+    }
+    await session.begin();
+    await commit([], () => cleanDerived(db, request));
+  } catch (error) {
+    await load.abort();
+    throw error;
   }
-  await inTransaction(0, () => cleanDerived(db, request));
   // The planner's statistics contain values of columns, too.
-  const tables = [shape.parent, ...shape.children].map(target);
-  const states = shape.stream.histories.map((history) => sql`${history.states}`);
+  const tables = [parent, ...shape.children].map(target);
+  const states = stream.histories.map((history) => sql`${history.states}`);
   await db.execute(sql`analyze ${sql.join([...tables, ...states, sql`safety.day_counts`], sql`, `)}`);
   return counts;
 }
 
-/** Writes the rows of the records that the protection changes. Returns the number of records. */
-async function writeInPlace(
-  db: Queryable,
-  { shape, accountId, protection }: CleaningScope,
-  { page, time }: { readonly page: readonly StoredRecord[]; readonly time: WriteTime },
-): Promise<number> {
-  const { stream, parent, children } = shape;
-  const prepared = page.flatMap(({ raw, requested }): PreparedRecord[] => {
-    const stored = raw === null ? null : (JSON.parse(raw) as unknown);
-    const kept = protection.ofRecord(stored);
-    if (kept === stored) return [];
-    const about = requested === null ? {} : { equipmentTypeId: requested };
-    const read = toReadRecord(Received.of(kept), { stream, about, secret: protection.secret });
-    const parsed = parseRecord(stream, read);
-    if (parsed.problem !== null)
-      throw new TypeError('a stored record was rejected: its row would stay as it is');
-    return [normalize(stream, read, parsed)];
-  });
-  if (prepared.length === 0) return 0;
-  // The other columns describe the response, or are set by the merge.
-  const columns = parent.columns.filter(
-    ({ name: one }) => one !== '_deleted_at' && (one.startsWith('_') || one in stream.fields),
-  );
-  const set = columns.map((column) => sql`${name(column.name)} = r.${name(column.name)}`);
-  await db.execute(sql`update ${target(parent)} t set ${sql.join(set, sql`, `)}, _synced_at = ${syncedAtOf(time)}
-    from ${givenRows(
-      columns,
-      prepared.map((one) => one.parent),
-    )} r
-    where t.account_id = ${accountId} and t.${keyColumn(parent)} = r.${keyColumn(parent)}`);
-  const keys = toArrayLiteral(prepared.map((one) => String(one.parent[parent.key[0]])));
-  for (const [at, child] of children.entries())
-    await writeChildren(db, child, {
-      accountId,
-      keys,
-      rows: prepared.flatMap((one) => one.rows[at + 1] ?? []),
-    });
-  return prepared.length;
-}
-
-async function writeChildren(
-  db: Queryable,
-  child: TableShape,
-  {
-    accountId,
-    keys,
-    rows,
-  }: { readonly accountId: string; readonly keys: string; readonly rows: readonly Row[] },
-): Promise<void> {
-  const given = givenRows(child.columns, rows);
-  const names = child.columns.map((column) => column.name);
-  await db.execute(sql`delete from ${target(child)} t where t.account_id = ${accountId} and t.${keyColumn(child)} = any (${keys}::text[])
-    and not exists (select from ${given} r where ${same('r', 't', child.key)})`);
-  await db.execute(sql`insert into ${target(child)} (account_id, ${joinColumns(names)}) select distinct on (${of('r', child.key)}) ${accountId}::text, ${of('r', names)} from ${given} r
-    on conflict (account_id, ${joinColumns(child.key)}) do update set ${asInserted(names)}`);
-}
-
 interface StoredRecord extends Record<string, unknown> {
   readonly key: string;
-  readonly raw: string | null;
-  readonly requested: string | null;
+  readonly raw: unknown;
+  readonly context: ReadContext;
+  readonly deletedAt: string | null;
+  readonly runId: string;
 }
 
 async function readPage(
@@ -146,10 +106,11 @@ async function readPage(
   { shape: { stream, parent }, accountId }: CleaningScope,
   after: string,
 ): Promise<readonly StoredRecord[]> {
-  const { partition, join } = partitionOf(stream);
+  const { context, join } = contextOf(stream);
   const key = keyColumn(parent);
   return await db.execute<StoredRecord>(sql`
-    select t.${key} as key, t._raw::text as raw, ${partition} as requested from ${target(parent)} t ${join}
+    select t.${key} as key, t._raw as raw, ${context} as context, t._deleted_at::text as "deletedAt", t._run_id::text as "runId"
+    from ${target(parent)} t ${join}
     where t.account_id = ${accountId} and t.${key} > ${after} order by t.${key} limit ${PAGE_RECORDS}`);
 }
 

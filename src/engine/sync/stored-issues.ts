@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import type { Database } from '../database/connection.ts';
 import { readIssues } from '../control-tables/issues.ts';
-import { keyColumn, partitionOf, target } from '../database/sql-names.ts';
+import { contextOf, keyColumn, target } from '../database/sql-names.ts';
 import { tableShape } from '../database/table-shape.ts';
 import { records, type Steps } from '../reading/step.ts';
 import { Received } from '../../shared/received.ts';
@@ -31,12 +31,9 @@ export async function* readRefused(db: Database, stream: StreamDefinition, accou
 export async function* readStoredIssues(db: Database, stream: StreamDefinition, accountId: string): Steps {
   const { count, rejected } = await readRejected(db, stream, accountId);
   const parent = tableShape(stream.parent);
-  const { partition, join } = partitionOf(stream);
-  const key = keyColumn(parent);
   // The request context comes from the row, because an issue may have moved to the row from another record.
-  const calculatedAt = sql`floor(extract(epoch from t.calculated_at) * 1000)`;
-  const contextOfRow = sql`jsonb_strip_nulls(jsonb_build_object('equipmentTypeId', ${partition},
-    'calculatedAtMs', ${stream.readMode.kind === 'cached_list' ? calculatedAt : sql`null`}))`;
+  const { context: contextOfRow, join } = contextOf(stream);
+  const key = keyColumn(parent);
   const rows = await db.execute<{ _raw: unknown; context: ReadContext }>(sql`
     select distinct on (t.${key}) t._raw, ${contextOfRow} as context
     from safety_sync.data_issues d join ${target(parent)} t
