@@ -15,15 +15,6 @@ export interface ForgottenText {
   readonly words: number | null;
 }
 
-interface People {
-  /** Returns the replacement of an id; undefined: the id is not one of a forgotten person. */
-  readonly ofId: (id: string) => string | undefined;
-  /** Returns the text without their ids and names. */
-  readonly inText: (text: string) => string;
-  /** Like `inText`, for places where a short id, or a number alone, means something else. */
-  readonly amongWords: (text: string) => string;
-}
-
 /** A word of a name. */
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 /** What may be an id in a text, the longest first: an address, a text with dashes, a word. */
@@ -56,12 +47,33 @@ export function forgottenTexts(
   return [...known].map(([pseudonym, words]) => ({ pseudonym, person, words }));
 }
 
-/** null: the account has no forgotten people. */
-export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly ForgottenText[]): People | null {
-  if (forgotten.length === 0) return null;
+/** null: the field is removed. */
+type FieldChange = (value: unknown, name: string) => readonly [name: string, value: unknown] | null;
+
+/** Returns the record itself if no field changes. */
+export function changeFields<Fields extends WireRecord>(record: Fields, change: FieldChange): Fields {
+  const before = Object.entries(record);
+  const after = before.map(([name, value]) => change(value, name));
+  if (after.every((field, at) => field?.[0] === before[at]?.[0] && field?.[1] === before[at]?.[1]))
+    return record;
+  return Object.fromEntries(after.filter((field) => field !== null)) as Fields;
+}
+
+export function mapEach(list: readonly unknown[], change: (one: unknown) => unknown): readonly unknown[] {
+  const changed = list.map((one) => (one === null ? null : change(one)));
+  return changed.every((one, at) => one === list[at]) ? list : changed;
+}
+
+/** The service's names for fields with ids of people. */
+const isUserField = (name: string): boolean => /^m_\w*ids?$/.test(name);
+
+/** Finds the forgotten people of an account. Values that name none are returned as they are. */
+export function createPeople(pseudonyms: Pseudonyms | null, forgotten: readonly ForgottenText[]) {
   const persons = new Map(forgotten.map(({ pseudonym, person }) => [pseudonym, person]));
   const lengths = [...new Set(forgotten.flatMap(({ words }) => words ?? []))].sort((a, b) => b - a);
-  const personOf = (text: string): string | undefined => persons.get(pseudonyms.of(text));
+  const personOf = (text: string): string | undefined =>
+    persons.size === 0 ? undefined : persons.get(pseudonyms?.of(text) ?? text);
+  /** Returns the replacement of an id; undefined: it is not one of a forgotten person. */
   const ofId = (id: string): string | undefined => personOf(id.trim());
 
   /** The whole name as words, in upper or lower case. */
@@ -86,45 +98,14 @@ export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly Forgott
     units === undefined
       ? text
       : text.replace(units, (unit) => (isDistinctive(unit) ? ofId(unit) : null) ?? withoutIds(unit, smaller));
-  const inWords = (text: string): string => withoutNames(withoutIds(text));
-
-  return {
-    ofId,
-    inText: (text) => ofId(text) ?? inWords(text),
-    amongWords: (text) => (isDigits(text.trim()) ? text : inWords(text)),
-  };
-}
-
-/** null: the field is removed. */
-type FieldChange = (value: unknown, name: string) => readonly [name: string, value: unknown] | null;
-
-/** Returns the record itself if no field changes. */
-export function changeFields<Fields extends WireRecord>(record: Fields, change: FieldChange): Fields {
-  const before = Object.entries(record);
-  const after = before.map(([name, value]) => change(value, name));
-  if (after.every((field, at) => field?.[0] === before[at]?.[0] && field?.[1] === before[at]?.[1]))
-    return record;
-  return Object.fromEntries(after.filter((field) => field !== null)) as Fields;
-}
-
-export function mapEach(list: readonly unknown[], change: (one: unknown) => unknown): readonly unknown[] {
-  const changed = list.map((one) => (one === null ? null : change(one)));
-  return changed.every((one, at) => one === list[at]) ? list : changed;
-}
-
-/** The service's names for fields with ids of people. */
-const isUserField = (name: string): boolean => /^m_\w*ids?$/.test(name);
-
-const SAME: People = { ofId: () => undefined, inText: (text) => text, amongWords: (text) => text };
-
-/** Each function returns its argument if it names no forgotten person. `people` null: the account has none. */
-export function createPeopleFinder(people: People | null) {
-  const { ofId, inText, amongWords } = people ?? SAME;
 
   /** People in a value of any form. `isTyped`: its numbers, and texts of digits, are not ids of people. */
   function find(value: unknown, isTyped = false): unknown {
-    if (people === null) return value;
-    if (typeof value === 'string') return isTyped ? amongWords(value) : inText(value);
+    if (persons.size === 0) return value;
+    if (typeof value === 'string') {
+      if (isTyped && isDigits(value.trim())) return value;
+      return (isTyped ? undefined : ofId(value)) ?? withoutNames(withoutIds(value));
+    }
     if (typeof value === 'number') return isTyped ? value : (ofId(String(value)) ?? value);
     if (Array.isArray(value)) return mapEach(value, (one) => find(one, isTyped));
     return isWireRecord(value) ? changeFields(value, (inner, name) => inField(inner, name, isTyped)) : value;
@@ -133,16 +114,15 @@ export function createPeopleFinder(people: People | null) {
   /** People in a value that should be one id or a list. */
   function ofUsers(value: unknown): unknown {
     if (Array.isArray(value)) return mapEach(value, ofUsers);
-    return typeof value === 'string' || typeof value === 'number'
-      ? (ofId(String(value)) ?? find(value))
-      : find(value);
+    const isId = typeof value === 'string' || typeof value === 'number';
+    return (isId ? ofId(String(value)) : undefined) ?? find(value);
   }
 
   /** People in a field that the specification does not name, and in its name. */
   const inField = (value: unknown, name: string, isTyped = false): readonly [string, unknown] => [
-    amongWords(name),
+    String(find(name, true)),
     isUserField(name) ? ofUsers(value) : find(value, isTyped),
   ];
 
-  return { find, ofUsers, inField };
+  return { ofId, find, ofUsers, inField };
 }

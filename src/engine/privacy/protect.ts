@@ -9,7 +9,7 @@ import type { RecordProtection } from '../loading/load-options.ts';
 import { columnName } from '../streams/stored-columns.ts';
 import type { Row, StreamDefinition, WireField, WireFields, WireRecord } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
-import { changeFields, createPeople, createPeopleFinder, type ForgottenText, mapEach } from './people.ts';
+import { changeFields, createPeople, type ForgottenText, mapEach } from './people.ts';
 
 interface ProtectionOptions {
   readonly stream: StreamDefinition;
@@ -56,8 +56,7 @@ export function createProtection(options: ProtectionOptions): Protection {
   const { stream, pseudonyms, keep = [] } = options;
   const { personal, keyField } = stream;
   const [omit, pseudonymize] = [new Set(options.omit), new Set(options.pseudonymize)];
-  const people = pseudonyms === null ? null : createPeople(pseudonyms, options.forgotten);
-  const { find, ofUsers, inField } = createPeopleFinder(people);
+  const { find, ofId: personOf, ofUsers, inField } = createPeople(pseudonyms, options.forgotten);
   const places = new Map<PgTable, Place>();
 
   const toPseudonym: Replacement = (value) => {
@@ -152,7 +151,7 @@ export function createProtection(options: ProtectionOptions): Protection {
 
   const root = placeOf(stream.parent, stream.fields);
   const isOfPeople = Object.values(stream.fields).some(({ name, isUser }) => name === keyField && isUser);
-  const ofUserId = (id: string): string => people?.ofId(id) ?? id;
+  const ofUserId = (id: string): string => personOf(id) ?? id;
 
   /** The name as a whole is stored where its parts are pseudonyms, because equal names have equal pseudonyms. */
   function withName(record: WireRecord): WireRecord {
@@ -164,7 +163,7 @@ export function createProtection(options: ProtectionOptions): Protection {
 
   /** Of the record of a forgotten person only the key. */
   function ofPerson(record: WireRecord): WireRecord {
-    const person = people?.ofId(String(record[keyField]));
+    const person = personOf(String(record[keyField]));
     if (person === undefined) return inPlace(root, withName(record));
     return changeFields(record, (_, name) => (name === keyField ? [name, person] : null));
   }
