@@ -76,7 +76,7 @@ test('an unknown field, even with a dot in its name or path, has an issue as lon
   await sync('resources');
   expect((await openIssues('resources')).map(({ field }) => field)).toEqual(fields);
   worker.sandbox.store.resources.put(SPECIMENS.resources.build('r'));
-  await sync('resources');
+  expectSucceeded(await worker.run('resources', { kind: 'reconcile' }));
   expect(await openIssues('resources')).toEqual([]);
 });
 
@@ -92,7 +92,7 @@ test('a stream lists 1,000 issues, counts the others in one more, and lists them
   expect(issues.filter(({ field }) => field === null)).toMatchObject([{ record_id: null, occurrences: 200 }]);
   worker.sandbox.store.resources.put(odd('a', 0));
   worker.sandbox.store.resources.put({ ...odd('c', 400), title: 'changed' });
-  await sync('resources');
+  expectSucceeded(await worker.run('resources', { kind: 'reconcile' }));
   expect(await openIssues('resources')).toHaveLength(601);
   expectSucceeded(await worker.run('resources', { kind: 'reconcile' }));
   const left = await openIssues('resources');

@@ -6,15 +6,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
-import { databaseMessage, isDataError } from '../database/database-error.ts';
+import { databaseMessage } from '../database/database-error.ts';
 import { isPseudonym } from '../../shared/pseudonym.ts';
+import type { RecordIssue } from '../streams/stream.ts';
 import { userColumns } from '../streams/stored-columns.ts';
-import { BatchIssues, buildRejection } from './batch-issues.ts';
+import { BatchIssues } from './batch-issues.ts';
 import { createComparison } from './compare.ts';
 import { type CopyText, createRecordCopies } from './copy-records.ts';
 import type { LoadOptions } from './load-options.ts';
 import { isStorable, type KeyedRecord, normalize, parseRecord, type ReadRecord } from './record.ts';
-import { dropIssuesOf, markSeen, writeIssues } from './staging.ts';
+import { dropIssuesOf, markSeen, refusalOf, writeIssues } from './staging.ts';
 
 /** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
 const RECORDS_OF_A_TURN = 100;
@@ -94,7 +95,7 @@ export function createBatches(options: LoadOptions) {
     const issues = new BatchIssues();
     const userIds = new Set<string>();
     for (const one of records) {
-      if (!isStorable(one)) issues.put(buildRejection(stream, one, parseRecord(stream, one)));
+      if (!isStorable(one)) issues.addRejected(stream, one, parseRecord(stream, one));
     }
     await inSequence(async () => {
       // Rows in the order of their primary key fill its pages: the keys of 100,000 new follow-ups take a quarter less.
@@ -102,7 +103,9 @@ export function createBatches(options: LoadOptions) {
       for (const [at, { read, isNew }] of inKeyOrder.entries()) {
         if (at % RECORDS_OF_A_TURN === RECORDS_OF_A_TURN - 1) await nextTurn();
         // Not parsed before, because the values of a whole batch would fill the memory until its last record is a row.
-        const made = normalize(stream, read, parseRecord(stream, read), (issue) => issues.add(issue, read));
+        const found: RecordIssue[] = [];
+        const made = normalize(stream, read, parseRecord(stream, read), (issue) => found.push(issue));
+        if (found.length > 0) issues.addOfRow(read, found);
         for (const { table, column } of toLookUp) {
           for (const row of made.rows[tables.indexOf(table)] ?? []) addUserIds(row[column], userIds);
         }
@@ -138,22 +141,18 @@ export function createBatches(options: LoadOptions) {
   /** Part of the open transaction. Returns the batch as it was stored: staged, if PostgreSQL refuses one of the new records. */
   async function store(batch: Prepared): Promise<Prepared> {
     const { seen, added, changed, issues, counts } = batch;
+    const [, refusal] = await Promise.all([
+      // Sent first, so that a refusal does not undo it.
+      tracksSeen && markSeen(connection, seen),
+      refusalOf(connection, () => copies.send(added, changed)),
+    ]);
+    await writeIssues(connection, issues);
     // New records are not kept in memory up to the commit.
     let stored: Prepared = { ...batch, added: copies.begin() };
-    try {
-      // All at once: the first failure is the reason of those after it.
-      await Promise.all([
-        tracksSeen && markSeen(connection, seen),
-        connection.query('savepoint batch'),
-        copies.send(added, changed),
-      ]);
-    } catch (error) {
-      if (!isDataError(error)) throw error;
-      await connection.query('rollback to savepoint batch');
+    if (refusal !== null) {
       const all = await stage([...added.records, ...changed.records]);
       stored = { ...stored, changed: all, counts: { ...counts, inserted: 0 } };
     }
-    await Promise.all([connection.query('release savepoint batch'), writeIssues(connection, issues)]);
     for (const { key } of stored.changed.records) staged.add(key ?? '');
     return stored;
   }
@@ -163,7 +162,7 @@ export function createBatches(options: LoadOptions) {
     await dropIssuesOf(connection, record.ord);
     const problem = `PostgreSQL cannot store it: ${databaseMessage(error)}`;
     const rejection = new BatchIssues();
-    rejection.put(buildRejection(stream, record, { ...parseRecord(stream, record), problem }));
+    rejection.addRejected(stream, record, { ...parseRecord(stream, record), problem });
     await writeIssues(connection, rejection.close());
   }
 

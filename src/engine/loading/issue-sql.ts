@@ -68,30 +68,6 @@ const inCoverage = ({ partitions }: Coverage): SQL =>
     ? sql`true`
     : sql`(d.context->>'equipmentTypeId' = any(${toArrayLiteral(partitions)}::text[])) is not false`;
 
-/** An unknown field that is stored: `resolveUnknownFields` closes its issue. */
-const IN_RAW = sql`(d.kind = 'unknown_field' and coalesce(d.context, '{}') ? 'name')`;
-
-/**
- * Closes unknown fields that no live row has. If only the example has lost the field, the issue refers to another row that has
- * it.
- */
-export function resolveUnknownFields(parent: TableShape, scope: IssueWrites): SQL {
-  const key = keyColumn(parent);
-  const rowsWith = (field: SQL): SQL => sql`from ${target(parent)} t where t.account_id = ${scope.accountId}
-    and t._deleted_at is null and strpos(t._raw::text, ${field}) > 0`;
-  return sql`with stale as materialized (
-      select * from (
-        select d.fingerprint, d.record_id, (d.context->'name')::text || ': ' as field from safety_sync.data_issues d
-        where ${openIssues(scope)} and ${IN_RAW} offset 0) d
-      where not exists (select ${rowsWith(sql`d.field`)} and t.${key} = d.record_id)
-    ), found as materialized (
-      select s.fingerprint, (select t.${key} ${rowsWith(sql`s.field`)} limit 1) as key from stale s
-    )
-    update safety_sync.data_issues d set record_id = coalesce(f.key, d.record_id),
-      resolved_at = case when f.key is null then ${instantOf(scope)} end
-    from found f where ${openIssues(scope)} and d.fingerprint = f.fingerprint`;
-}
-
 interface Resolutions {
   readonly runId: number;
   /** Every record was compared column by column, so a complete read shows all open issues again. */
@@ -106,7 +82,7 @@ interface Resolutions {
 
 /**
  * Resolves issues of records that are deleted, that this transaction wrote without the problem, or that a complete read did not
- * show again. Each issue looks its row up by the primary key, because the planner has no statistics for
+ * show again. An unknown field is none of a single record: a complete read resolves its issue. Each issue looks its row up by the primary key, because the planner has no statistics for
  * rows of the same transaction: a join may compare every issue with every row.
  */
 export function resolveIssues(parent: TableShape, scope: IssueWrites & WriteTime & Resolutions): SQL {
@@ -117,9 +93,10 @@ export function resolveIssues(parent: TableShape, scope: IssueWrites & WriteTime
       ? sql`false`
       : sql`${inCoverage(covered)} and ${fullCompare ? sql`true` : sql`d.kind = 'record_rejected' and (d.record_id is null or d.field is null)`} and d.last_seen_at < (
           select r.started_at from safety_sync.runs r where r.account_id = ${accountId} and r.run_id = ${runId}::bigint)`;
+  const isOfRecord = sql`d.kind <> 'unknown_field'`;
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
-    where ${openIssues(scope)} and not ${IN_RAW} and (d.record_id = ${oneOf(scope.deletedKeys)} or ${notStaged(scope)} and (${wasComplete}
+    where ${openIssues(scope)} and (${isOfRecord} and d.record_id = ${oneOf(scope.deletedKeys)} or ${notStaged(scope)} and (${wasComplete}
       or d.kind = 'record_rejected' and d.field is null and d.record_id = ${oneOf(scope.resolvedKeys)}
-      or d.record_id is not null and (select t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(scope)}
+      or ${isOfRecord} and d.record_id is not null and (select t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(scope)}
         from ${target(parent)} t where t.account_id = ${accountId} and t.${keyColumn(parent)} = d.record_id)))`;
 }

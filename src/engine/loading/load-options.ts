@@ -2,16 +2,7 @@
 import type { OpenIssues } from '../control-tables/issues.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
-
-/** Makes of a record what may be stored (privacy settings, forgotten people). */
-export interface RecordProtection {
-  /** Part of the checksums, because a checksum without it would confirm a guess of a protected value. */
-  readonly secret: string;
-  /** Returns a copy without protected values, or the record itself if it has none. */
-  ofRecord(received: unknown): unknown;
-  /** Names of fields that `ofRecord` drops although the service is not known to send them. */
-  unknownIn(received: unknown): readonly string[];
-}
+import type { RecordProtection } from './record.ts';
 
 export interface LoadOptions {
   readonly session: StreamSession;

@@ -15,7 +15,7 @@ import { withSpan } from '../../shared/with-span.ts';
 import type { Coverage, ReadContext } from '../streams/stream.ts';
 import { createBatches, type Prepared } from './batch.ts';
 import type { LoadOptions } from './load-options.ts';
-import { type Merged, merge } from './merge.ts';
+import { createMerge, type Merged } from './merge.ts';
 import { countLive } from './merge-sql.ts';
 import { toReadRecord, type ReadRecord } from './record.ts';
 import { clearStaging, countListed, findVanished, openStaging } from './staging.ts';
@@ -47,6 +47,12 @@ export async function createLoad(options: LoadOptions) {
   const spanAttributes = { 'safety_sync.account': accountId, 'safety_sync.stream': stream.name };
   const batches = createBatches(options);
   await openStaging(db, shape);
+  // Before the first change of the run, because later nothing shows which rows are new.
+  const [live] =
+    shape.parent.deletedColumn === null
+      ? []
+      : await db.execute<{ count: number }>(countLive(shape.parent, accountId));
+  const merge = createMerge(options, batches);
 
   let nextOrd = 1;
   /** The open batch. */
@@ -68,7 +74,6 @@ export async function createLoad(options: LoadOptions) {
   /** The batches of the open transaction. */
   let stored: Prepared[] = [];
   let hasIssues = options.openIssues.areAny;
-  let liveBefore: number | undefined;
 
   /** Resolves when this work and all earlier work is complete. */
   function enqueue(work: () => Promise<void>): Promise<void> {
@@ -94,11 +99,6 @@ export async function createLoad(options: LoadOptions) {
 
   async function storeBatch(records: readonly ReadRecord[], preparing: Promise<Prepared>): Promise<void> {
     await begin();
-    // Live rows are counted before the first change of the run, because later nothing shows which are new.
-    if (shape.parent.deletedColumn !== null && liveBefore === undefined) {
-      const [row] = await db.execute<{ count: number }>(countLive(shape.parent, accountId));
-      liveBefore = row?.count ?? 0;
-    }
     // Preparing fails while the transaction is in an error state: then it is repeated. A second failure is thrown.
     const prepared = await preparing.catch(() => batches.prepare(records));
     stored.push(await batches.store(prepared));
@@ -112,16 +112,14 @@ export async function createLoad(options: LoadOptions) {
     const hasStagedIssues = stored.some(({ issues }) => issues !== '');
     hasIssues ||= hasStagedIssues;
     const staged = stored.flatMap(({ changed }) => changed.records);
-    const merged = await merge(db, shape, {
-      ...options,
+    const merged = await merge({
       ...time,
-      ...batches,
       covered,
       keyless,
       hasIssues,
       resolvedKeys: [...new Set(stored.flatMap((one) => one.resolvedKeys))],
       staged,
-      liveBefore: liveBefore ?? 0,
+      liveBefore: live?.count ?? 0,
       deletedBefore: committed.deleted,
     });
     addCounts(counts, merged.counts);
@@ -159,20 +157,11 @@ export async function createLoad(options: LoadOptions) {
     /** Resolves when there is room for more. */
     async add(records: readonly Received[], about: ReadContext): Promise<void> {
       uncommitted += records.length;
-      for (const one of records) {
-        let received = one;
-        let unknown: readonly string[] = [];
-        if (protection !== null) {
-          const value = one.parse();
-          const kept = protection.ofRecord(value);
-          if (kept !== value) received = one.replace(kept);
-          unknown = protection.unknownIn(value);
-        }
-        const secret = protection?.secret ?? '';
-        const read = toReadRecord(received, { stream, about, ord: nextOrd++, secret, unknown });
+      for (const received of records) {
+        const read = toReadRecord(received, { stream, about, ord: nextOrd++, protection });
         if (read.key === null) keyless += 1;
         open.push(read);
-        openBytes += received.length;
+        openBytes += read.received.length;
         if (open.length >= BATCH_RECORDS || openBytes >= BATCH_BYTES) await closeBatch();
       }
     },

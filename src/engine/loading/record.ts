@@ -26,25 +26,38 @@ export type KeyedRecord = ReadRecord & { readonly key: string };
 export const isStorable = (record: ReadRecord): record is KeyedRecord =>
   record.key !== null && record.received.excess === null;
 
+/** Makes of a record what may be stored (privacy settings, forgotten people). */
+export interface RecordProtection {
+  /** Part of the checksums, because a checksum without it would confirm a guess of a protected value. */
+  readonly secret: string;
+  /** Returns a copy without protected values, or the record itself if it has none. */
+  ofRecord(received: unknown): unknown;
+  /** Names of fields that `ofRecord` drops although the service is not known to send them. */
+  unknownIn(received: unknown): readonly string[];
+}
+
 interface RecordSource {
   readonly stream: StreamDefinition;
   readonly about: ReadContext;
   readonly ord?: number;
-  /**
-   * Part of the checksum if privacy settings apply, because a checksum without it would confirm a guess of an excluded
-   * value.
-   */
-  readonly secret?: string;
-  readonly unknown?: readonly string[];
+  readonly protection: RecordProtection | null;
 }
 
 export function toReadRecord(
-  received: Received,
-  { stream, about, ord = 0, secret = '', unknown = [] }: RecordSource,
+  sent: Received,
+  { stream, about, ord = 0, protection }: RecordSource,
 ): ReadRecord {
+  let received = sent;
+  let unknown: readonly string[] = [];
+  if (protection !== null) {
+    const value = sent.parse();
+    const kept = protection.ofRecord(value);
+    if (kept !== value) received = sent.replace(kept);
+    unknown = protection.unknownIn(value);
+  }
   const taken = stream.takenFromRequest?.(received, about) ?? null;
   const others = [
-    secret,
+    protection?.secret ?? '',
     taken === null ? '' : JSON.stringify(taken),
     unknown.length === 0 ? '' : JSON.stringify(unknown),
   ];

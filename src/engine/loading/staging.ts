@@ -1,6 +1,7 @@
 /** The temporary tables of one session: their rows are merged, or rolled back, with the transaction that contains them. */
 import { sql } from 'drizzle-orm';
 import type { Connection, Queryable } from '../database/connection.ts';
+import { isDataError } from '../database/database-error.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { ISSUE_STAGE_COLUMNS } from './batch-issues.ts';
 import { selectVanished } from './merge-sql.ts';
@@ -21,6 +22,21 @@ export async function openStaging(db: Queryable, { parent, children }: StreamSha
   for (const { stage, columns } of tables) {
     await db.execute(sql`create temporary table if not exists ${name(stage)} (${definitions(columns)})`);
   }
+}
+
+/** The error with which PostgreSQL refuses one of the values of this work, which is then undone; null: it is done. */
+export async function refusalOf(connection: Connection, work: () => Promise<unknown>): Promise<unknown> {
+  let refusal: unknown = null;
+  try {
+    // All at once: the first failure is the reason of those after it.
+    await Promise.all([connection.query('savepoint work'), work()]);
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    refusal = error;
+    await connection.query('rollback to savepoint work');
+  }
+  await connection.query('release savepoint work');
+  return refusal;
 }
 
 /** Records the keys of a batch as seen. */

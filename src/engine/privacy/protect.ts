@@ -5,19 +5,15 @@
  */
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import type { Pseudonyms } from '../../shared/pseudonym.ts';
-import type { RecordProtection } from '../loading/load-options.ts';
+import type { StoredPolicy } from '../control-tables/stored-privacy.ts';
+import type { RecordProtection } from '../loading/record.ts';
 import { columnName } from '../streams/stored-columns.ts';
 import type { Row, StreamDefinition, WireField, WireFields, WireRecord } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
 import { changeFields, createPeople, type ForgottenText, mapEach } from './people.ts';
 
-interface ProtectionOptions {
+interface ProtectionOptions extends Pick<StoredPolicy, 'omit' | 'pseudonymize' | 'keep'> {
   readonly stream: StreamDefinition;
-  /** Columns as `table.column`. */
-  readonly omit: readonly string[];
-  readonly pseudonymize: readonly string[];
-  /** Words of USERS_KEEP. */
-  readonly keep?: readonly string[] | undefined;
   /** null: no values are replaced by pseudonyms. */
   readonly pseudonyms: Pseudonyms | null;
   readonly forgotten: readonly ForgottenText[];
@@ -46,18 +42,20 @@ interface Place {
   readonly fields: ReadonlyMap<string, Replacement>;
   /** By columns, without lists, because a row of the table has none. */
   readonly columns: ReadonlyMap<string, Replacement>;
-  /** A setting protects one of the fields, or one inside of them. */
-  readonly isProtected: boolean;
 }
 
 const toStableText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 export function createProtection(options: ProtectionOptions): Protection {
   const { stream, pseudonyms, keep = [] } = options;
-  const { personal, keyField } = stream;
+  const { personal, keyField, fields } = stream;
   const [omit, pseudonymize] = [new Set(options.omit), new Set(options.pseudonymize)];
   const { find, ofId: personOf, ofUsers, inField } = createPeople(pseudonyms, options.forgotten);
   const places = new Map<PgTable, Place>();
+  /** A value in another form than a field's may hold protected ones. */
+  const isProtected =
+    omit.size + pseudonymize.size > 0 || personal !== undefined || Object.values(fields).some(isDropped);
+  const inOtherForm: Replacement = isProtected ? () => WITHHELD : find;
 
   const toPseudonym: Replacement = (value) => {
     if (Array.isArray(value)) return mapEach(value, toPseudonym);
@@ -85,57 +83,46 @@ export function createProtection(options: ProtectionOptions): Protection {
   const inTyped: Replacement = (value) => find(value, true);
   const ofMeasure: Replacement = (value) => find(value, typeof value !== 'string');
 
-  function changeOf(table: PgTable, column: string, field: WireField): [Replacement, isProtected: boolean] {
+  function changeOf(table: PgTable, column: string, field: WireField): Replacement {
     const { name = column, isText = false, isUser = false, rows } = field;
-    const isDropped =
-      field.isDropped ?? (personal?.keepable.includes(column) === true && !keep.includes(column));
-    const action = isDropped ? omitted : actionOf(table, column);
-    if (action !== undefined) return [action, true];
+    const isNotKept = personal?.keepable.includes(column) === true && !keep.includes(column);
+    const action = isDropped(field) || isNotKept ? omitted : actionOf(table, column);
+    if (action !== undefined) return action;
     if (rows?.fields !== undefined) return ofItems(placeOf(rows.table, rows.fields));
     if (rows?.columnOf !== undefined) return ofEntries(rows.table, rows.columnOf);
     const ofId = isUser ? ofUsers : inTyped;
-    if (personal !== undefined && name.endsWith('_id')) return [(value) => ofId(toId(value)), false];
-    if (isUser) return [ofUsers, false];
+    if (personal !== undefined && name.endsWith('_id')) return (value) => ofId(toId(value));
+    if (isUser) return ofUsers;
     // The name in a namesake's own record belongs to the namesake.
-    if (personal !== undefined && settingOf(column) === 'name') return [same, false];
-    if (isText || isJson(table, column)) return [find, false];
-    return [isKeyColumn(table, column) ? same : inTyped, false];
+    if (personal !== undefined && settingOf(column) === 'name') return same;
+    if (isText || isJson(table, column)) return find;
+    return isKeyColumn(table, column) ? same : inTyped;
   }
 
-  function ofItems(place: Place): [Replacement, boolean] {
-    const { isProtected } = place;
-    const otherwise: Replacement = isProtected ? () => WITHHELD : find;
-    const change: Replacement = (item) => (isWireRecord(item) ? inPlace(place, item) : otherwise(item));
-    return [(value) => (Array.isArray(value) ? mapEach(value, change) : otherwise(value)), isProtected];
+  function ofItems(place: Place): Replacement {
+    const change: Replacement = (item) => (isWireRecord(item) ? inPlace(place, item) : inOtherForm(item));
+    return (value) => (Array.isArray(value) ? mapEach(value, change) : inOtherForm(value));
   }
 
-  function ofEntries(table: PgTable, columnOf: (value: unknown) => string | null): [Replacement, boolean] {
-    const isProtected = [...omit, ...pseudonymize].some((one) => one.startsWith(columnName(table, '')));
+  function ofEntries(table: PgTable, columnOf: (value: unknown) => string | null): Replacement {
+    const hasSetting = [...omit, ...pseudonymize].some((one) => one.startsWith(columnName(table, '')));
     const change = (entry: unknown): unknown => {
-      if (!isProtected || entry === null || entry === 'NULL') return ofMeasure(entry);
+      if (!hasSetting || entry === null || entry === 'NULL') return ofMeasure(entry);
       const column = columnOf(entry);
       const action = column === null ? omitted : (actionOf(table, column) ?? ofMeasure);
       return action(entry) ?? null;
     };
-    return [
-      (value) => {
-        if (isWireRecord(value)) return changeFields(value, (entry, name) => [name, change(entry)]);
-        return isProtected ? WITHHELD : find(value);
-      },
-      isProtected,
-    ];
+    return (value) =>
+      isWireRecord(value) ? changeFields(value, (entry, name) => [name, change(entry)]) : inOtherForm(value);
   }
 
   function placeOf(table: PgTable, declared: WireFields): Place {
-    const [fields, columns] = [new Map<string, Replacement>(), new Map<string, Replacement>()];
-    let isProtected = false;
+    const place = { fields: new Map<string, Replacement>(), columns: new Map<string, Replacement>() };
     for (const [column, field] of Object.entries(declared)) {
-      const [change, isOne] = changeOf(table, column, field);
-      fields.set(field.name ?? column, change);
-      if (field.rows?.fields === undefined) columns.set(column, change);
-      isProtected ||= isOne;
+      const change = changeOf(table, column, field);
+      place.fields.set(field.name ?? column, change);
+      if (field.rows?.fields === undefined) place.columns.set(column, change);
     }
-    const place = { fields, columns, isProtected };
     places.set(table, place);
     return place;
   }
@@ -149,8 +136,8 @@ export function createProtection(options: ProtectionOptions): Protection {
     });
   }
 
-  const root = placeOf(stream.parent, stream.fields);
-  const isOfPeople = Object.values(stream.fields).some(({ name, isUser }) => name === keyField && isUser);
+  const root = placeOf(stream.parent, fields);
+  const isOfPeople = Object.values(fields).some(({ name, isUser }) => name === keyField && isUser);
   const ofUserId = (id: string): string => personOf(id) ?? id;
 
   /** The name as a whole is stored where its parts are pseudonyms, because equal names have equal pseudonyms. */
@@ -174,7 +161,7 @@ export function createProtection(options: ProtectionOptions): Protection {
       if (isWireRecord(received))
         return personal === undefined ? inPlace(root, received) : ofPerson(received);
       const mayHold = typeof received === 'string' || (typeof received === 'object' && received !== null);
-      return mayHold && (root.isProtected || personal !== undefined) ? WITHHELD : find(received);
+      return mayHold ? inOtherForm(received) : find(received);
     },
     /** Names of fields that the service is not known to send. */
     unknownIn(received) {
@@ -195,6 +182,8 @@ export function createProtection(options: ProtectionOptions): Protection {
     ofKey: (key) => (isOfPeople ? ofUserId(key) : key),
   };
 }
+
+export const isDropped = (field: WireField): boolean => field.isDropped === true;
 
 const isJson = (table: PgTable, column: string): boolean =>
   getTableConfig(table).columns.some((one) => one.name === column && one.getSQLType() === 'jsonb');

@@ -19,7 +19,7 @@ import type { StreamSession } from '../control-tables/stream-session.ts';
 import { syncedAtOf } from '../database/sql-names.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { cleanStored } from './clean-stored.ts';
-import { createProtection, type Protection } from './protect.ts';
+import { createProtection, isDropped, type Protection } from './protect.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { createPseudonyms, type Pseudonyms } from '../../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
@@ -111,14 +111,9 @@ export async function readPrivacy(
   const forgotten = await readForgottenWithKey(db, accountId, settings);
   const people = forgotten.map(({ pseudonym }) => pseudonym);
   const policy = policyOf(stream, settings, people);
-  const { omit, pseudonymize } = policy;
-  const keepsAll =
-    stream.personal === undefined && !Object.values(stream.fields).some((one) => one.isDropped);
-  const isEmpty = omit.length === 0 && policy.keyId === null && keepsAll;
-  const { keep } = policy;
-  const protection = isEmpty
-    ? null
-    : createProtection({ stream, omit, pseudonymize, keep, pseudonyms, forgotten });
+  const keepsAll = stream.personal === undefined && !Object.values(stream.fields).some(isDropped);
+  const isEmpty = policy.omit.length === 0 && policy.keyId === null && keepsAll;
+  const protection = isEmpty ? null : createProtection({ ...policy, stream, pseudonyms, forgotten });
   return { protection, policy };
 }
 
@@ -155,10 +150,8 @@ export async function applyPrivacy(
   const lost = lostProtection(before, policy);
   if (lost.length > 0 && !mayLift) throw lessProtection(accountId, lost);
   let counts = { rowsSeen: 0, rowsChanged: 0 };
-  if (needsCleaning(before, policy)) {
-    const protects =
-      protection ?? createProtection({ stream, ...NO_PRIVACY, pseudonyms: null, forgotten: [] });
-    const request = { session, shape: streamShape(stream), accountId, protection: protects, signal };
+  if (needsCleaning(before, policy) && protection !== null) {
+    const request = { session, shape: streamShape(stream), accountId, protection, signal };
     counts = await cleanStored(request);
   }
   const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;

@@ -68,7 +68,6 @@ function addUnknownFields(
       field: `${prefixOf(at).replace(/\[\d+\]/g, '[]')}${unknown}`,
       problem: 'the specification names no such field',
       value: record[unknown],
-      name: unknown,
     });
   }
 }

@@ -17,8 +17,6 @@ export interface RecordIssue {
   /** Plain words: the expected value and the received one. */
   readonly problem: string;
   readonly value: unknown;
-  /** The name of an unknown field without its path, because the name may contain dots and brackets. */
-  readonly name?: string;
 }
 
 export type AddIssue = (issue: RecordIssue) => void;

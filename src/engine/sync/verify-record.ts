@@ -123,8 +123,7 @@ async function compare(
 ): Promise<Compared> {
   if (sent === undefined) return ABSENT;
   const { stream, parent, children } = shape;
-  const record = protection === null ? sent : sent.replace(protection.ofRecord(sent.parse()));
-  const toStore = toReadRecord(record, { stream, about });
+  const toStore = toReadRecord(sent, { stream, about, protection });
   const parsed = parseRecord(stream, toStore);
   const { problem, value } = parsed;
   if (problem !== null) {

@@ -5,7 +5,7 @@ import { Received } from '../../../src/shared/received.ts';
 import { equipmentsStream } from '../../../src/engine/streams/equipments.ts';
 import { resourcesStream } from '../../../src/engine/streams/resources.ts';
 
-const source = { stream: resourcesStream, about: {} };
+const source = { stream: resourcesStream, about: {}, protection: null };
 const read = (text: string, of: Partial<Parameters<typeof toReadRecord>[1]> = {}) => {
   const response = Buffer.from(`{"items":[${text}]}`);
   const [received] = cutResponse(response, 'items', ['id', 'equipmentType_id']).records;
