@@ -22,7 +22,7 @@ const sync = async (stream: 'resources' | 'followups' | 'equipments' | 'training
 const openIssues = async (stream: string) =>
   (await issuesOf(worker, stream)).filter((issue) => issue.is_open);
 
-test('each problem in one follow-up has an issue with its field, and all issues close together when the record is corrected', async () => {
+test('each problem in one follow-up has an issue with its field, and these close together when the record is corrected, those of unknown fields with the next reconcile', async () => {
   const whole = SPECIMENS.followups.build('odd');
   worker.sandbox.store.followups.put({
     ...whole,
@@ -63,6 +63,8 @@ test('each problem in one follow-up has an issue with its field, and all issues 
 
   worker.sandbox.store.followups.put(whole);
   await sync('followups');
+  expect((await openIssues('followups')).map(({ kind }) => kind)).toEqual(['unknown_field', 'unknown_field']);
+  expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
   expect(await openIssues('followups')).toEqual([]);
 });
 

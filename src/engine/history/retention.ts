@@ -17,11 +17,7 @@ export interface Retention {
   readonly issuesDays?: number | undefined;
 }
 
-export interface Removed {
-  readonly rows: number;
-  readonly runs: number;
-  readonly issues: number;
-}
+export type Removed = Readonly<Record<'rows' | 'runs' | 'issues', number>>;
 
 export const NOTHING_REMOVED: Removed = { rows: 0, runs: 0, issues: 0 };
 

@@ -16,6 +16,7 @@ import { type ParsedRecord, type ReadRecord, toUuid } from './record.ts';
 /** The columns of a stored issue that its record determines. */
 const RECORD_COLUMNS = ['fingerprint', 'record_id', 'field', 'kind', 'problem', 'value', 'context'] as const;
 
+/** `fingerprint` of a record without a key is empty here: `recordIssues` makes it of the value. */
 interface StagedIssue extends Readonly<Pick<IssueRow, (typeof RECORD_COLUMNS)[number]>> {
   /** Number of the record in this run. */
   readonly ord: number;
@@ -45,14 +46,14 @@ type Problem = Omit<RecordIssue, 'field'> & { readonly field: string | null };
  * one problem however many records have it, because a new field of the service appears in all of them at once.
  */
 function toStagedIssue(
-  { received, key, hash, about, ord }: ReadRecord,
+  { received, key, about, ord }: ReadRecord,
   { kind, field, problem, value }: Problem,
 ): StagedIssue {
-  const record = kind === 'unknown_field' ? null : (key ?? hash);
+  const identity = JSON.stringify([kind, kind === 'unknown_field' ? null : key, field]);
   return {
     ord,
     of_row: true,
-    fingerprint: toUuid(JSON.stringify([kind, record, field])),
+    fingerprint: kind === 'record_rejected' && key === null ? '' : toUuid(identity),
     record_id: key,
     field: field === null ? null : shortField(field),
     kind,

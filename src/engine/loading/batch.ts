@@ -66,30 +66,19 @@ export function createBatches(options: LoadOptions) {
   const tables = [parent, ...children].map(({ table }) => table);
   const toLookUp = userColumns(stream);
 
-  /** The records that are not stored as received; and of the others the keys with an issue that they close. */
-  async function findNews(
-    records: readonly KeyedRecord[],
-  ): Promise<{ news: News[]; resolvedKeys: string[] }> {
-    const statuses = await compare(records);
-    const news: News[] = [];
-    const resolvedKeys: string[] = [];
-    for (const [at, read] of records.entries()) {
-      // If another copy of the record is staged, the merge needs both to keep the newer one.
-      if (statuses[at] !== 'unchanged' || staged.has(read.key) || fullCompare) {
-        news.push({ read, isNew: statuses[at] === 'added' });
-      } else if (openIssues.keys.has(read.key)) resolvedKeys.push(read.key);
-    }
-    return { news, resolvedKeys };
-  }
-
   /** Reads the warehouse, and writes nothing. */
   async function prepare(records: readonly ReadRecord[]): Promise<Prepared> {
     const storable = records.filter(isStorable);
-    // Copies of one record are all staged, because the merge keeps the newest one.
-    const copiesOf = new Map<string, number>();
-    for (const { key } of storable) copiesOf.set(key, (copiesOf.get(key) ?? 0) + 1);
-    const { news, resolvedKeys } = await findNews(storable.filter(({ key }) => copiesOf.get(key) === 1));
-    for (const read of storable) if (copiesOf.get(read.key) !== 1) news.push({ read, isNew: false });
+    const statuses = await compare(storable);
+    const news: News[] = [];
+    const resolvedKeys: string[] = [];
+    for (const read of storable) {
+      const status = statuses.get(read.key);
+      // If another copy of the record is staged, the merge needs both to keep the newer one.
+      if (status !== 'unchanged' || staged.has(read.key) || fullCompare)
+        news.push({ read, isNew: status === 'added' });
+      else if (openIssues.keys.has(read.key)) resolvedKeys.push(read.key);
+    }
     const mayCopy = news.length > 0 && (await copies.mayCopyIntoTables());
     const [added, changed] = [copies.begin(), copies.begin()];
     const issues = new BatchIssues();
@@ -141,10 +130,12 @@ export function createBatches(options: LoadOptions) {
   /** Part of the open transaction. Returns the batch as it was stored: staged, if PostgreSQL refuses one of the new records. */
   async function store(batch: Prepared): Promise<Prepared> {
     const { seen, added, changed, issues, counts } = batch;
+    const { now, syncedAt } = session.transactionTime ?? {};
     const [, refusal] = await Promise.all([
       // Sent first, so that a refusal does not undo it.
       tracksSeen && markSeen(connection, seen),
-      refusalOf(connection, () => copies.send(added, changed)),
+      // Copied rows would have the time of the clock: after it was set back, readers of changes would miss them.
+      syncedAt === now ? refusalOf(connection, () => copies.send(added, changed)) : 'the clock was set back',
     ]);
     await writeIssues(connection, issues);
     // New records are not kept in memory up to the commit.

@@ -3,6 +3,7 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import { isGoneText } from '../database/sql-names.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
+import type { KeyedRecord } from './record.ts';
 
 /** `added`: no row has this key. `changed`: the stored row has another checksum, or is gone. */
 type ChangeStatus = 'unchanged' | 'changed' | 'added';
@@ -44,18 +45,23 @@ export function createComparison(
     return added !== null;
   }
 
-  /** One statement, for records with different keys. */
-  return async (
-    records: readonly { readonly key: string; readonly hash: string }[],
-  ): Promise<ChangeStatus[]> => {
-    if (records.length === 0) return [];
-    if (await areFirst(records.map((record) => record.key))) return records.map(() => 'added');
-    const [row] = await connection.query<{ digits: string | null }>(checksums, [
-      accountId,
-      toArrayLiteral(records.map((record) => record.key)),
-      // Digits need no quotes.
-      `{${records.map((record) => record.hash).join(',')}}`,
+  async function compare(records: readonly Pick<KeyedRecord, 'key' | 'hash'>[]): Promise<string> {
+    const keys = records.map(({ key }) => key);
+    if (await areFirst(keys)) return '2'.repeat(records.length);
+    // Digits need no quotes.
+    const hashes = `{${records.map(({ hash }) => hash).join(',')}}`;
+    const [row] = await connection.query<{ digits: string }>(checksums, [
+      ...[accountId, toArrayLiteral(keys), hashes],
     ]);
-    return Array.from(row?.digits ?? '', (digit) => CHANGE_STATUSES[Number(digit)] ?? 'changed');
+    return row?.digits ?? '';
+  }
+
+  /** By key, with one statement. Of a key that comes again all records are `changed`: the merge keeps the newest one. */
+  return async (records: readonly KeyedRecord[]): Promise<ReadonlyMap<string, ChangeStatus>> => {
+    const digits = records.length === 0 ? '' : await compare(records);
+    const statuses = new Map<string, ChangeStatus>();
+    for (const [at, { key }] of records.entries())
+      statuses.set(key, statuses.has(key) ? 'changed' : (CHANGE_STATUSES[Number(digits[at])] ?? 'changed'));
+    return statuses;
   };
 }

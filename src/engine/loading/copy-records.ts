@@ -218,14 +218,6 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     await Promise.all([connection.query(before), copy(intoTables, text)]);
     // Not awaited, and its failure is ignored, because every statement after it would fail too.
     void ignoreRejection(connection.query(after));
-    const { now, syncedAt } = session.transactionTime ?? {};
-    if (syncedAt === now) return;
-    // The rows have the time of the clock: after it was set back, readers of changes would miss them.
-    await connection.query(
-      `update "${parent.schema}"."${parent.name}" set _synced_at = $3::timestamptz
-        where account_id = $1 and "${parent.key[0]}" = any($2::text[])`,
-      [scope.accountId, toArrayLiteral(text.records.map(({ key }) => key)), syncedAt],
-    );
   }
 
   return {

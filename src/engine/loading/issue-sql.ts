@@ -41,8 +41,9 @@ const REST = 'rest';
 export function recordIssues(scope: IssueWrites): SQL {
   const { accountId, stream } = scope;
   return sql`with met as materialized (
-      select distinct on (fingerprint) *, sum(times) over (partition by fingerprint) as met
-      from pg_temp.stage_issues order by fingerprint, ord desc
+      select distinct on (fingerprint) *, sum(times) over (partition by fingerprint) as met from (
+        select ord, times, coalesce(nullif(fingerprint, ''), md5(value::text), 'null') as fingerprint, record_id, field, kind, problem, value, context
+        from pg_temp.stage_issues) s order by fingerprint, ord desc
     ), known as materialized (
       select d.fingerprint as known from safety_sync.data_issues d where ${openIssues(scope)}
     ), listed as (
