@@ -33,12 +33,6 @@ export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
   ...RECORD_COLUMNS.map((name) => ({ name, type: typeName(getTableColumns(dataIssues)[name]) })),
 ];
 
-/** Characters of a field that fit into an index, for any field names of the service. */
-const LONGEST_FIELD = 300;
-
-const shortField = (field: string): string =>
-  field.length <= LONGEST_FIELD ? field : `${field.slice(0, LONGEST_FIELD - 1).toWellFormed()}…`;
-
 type Problem = Omit<RecordIssue, 'field'> & { readonly field: string | null };
 
 /**
@@ -55,7 +49,7 @@ function toStagedIssue(
     of_row: true,
     fingerprint: kind === 'record_rejected' && key === null ? '' : toUuid(identity),
     record_id: key,
-    field: field === null ? null : shortField(field),
+    field,
     kind,
     problem,
     value,

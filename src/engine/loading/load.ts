@@ -125,7 +125,7 @@ export async function createLoad(options: LoadOptions) {
     addCounts(counts, merged.counts);
     hasIssues ||= merged.counts.rejected > 0;
     await beforeCommit(counts, merged, time);
-    if (!isLast && (staged.length > 0 || hasStagedIssues)) await clearStaging(db, shape);
+    if (!isLast && (staged.length > 0 || hasStagedIssues)) await clearStaging(db, shape, 'stage_issues');
     // This step is last, because a stream that records the same new id waits for it until the commit.
     await recordUsers(db, [...new Set(stored.flatMap(({ userIds }) => [...userIds]))], accountId);
     await session.commit({ isDurable: isLast });

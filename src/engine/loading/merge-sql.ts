@@ -102,16 +102,11 @@ export function upsertParents(parent: TableShape, scope: RunKey & WriteTime): SQ
   from merged`;
 }
 
-/** The stored rows `t` of staged records `s` that the service sends as deleted, and that were live before this transaction. */
-const turning = (parent: TableShape, within: RunKey & WriteTime): SQL =>
-  sql`${staged(parent, ['_deleted_at', ...parent.key])} s join ${target(parent)} t
-      on t.account_id = ${within.accountId} and ${same('t', 's', parent.key)}
-    where t._deleted_at is null and s._deleted_at is not null
-      and t._synced_at is distinct from ${syncedAtOf(within)}`;
-
-/** Counts records that turn deleted, because the service sends them so. */
+/** Counts records that turn deleted, because the service sends them so: their rows were live before this transaction. */
 export const countTurning = (parent: TableShape, within: RunKey & WriteTime): SQL =>
-  sql`select count(*)::int as count from ${turning(parent, within)}`;
+  sql`select count(*)::int as count from ${staged(parent, ['_deleted_at', ...parent.key])} s join ${target(parent)} t
+      on t.account_id = ${within.accountId} and ${same('t', 's', parent.key)}
+    where t._deleted_at is null and s._deleted_at is not null and t._synced_at is distinct from ${syncedAtOf(within)}`;
 
 export const countLive = (parent: TableShape, accountId: string): SQL =>
   sql`select count(*)::int as count from ${target(parent)} where account_id = ${accountId} and _deleted_at is null`;

@@ -13,7 +13,7 @@ import * as statements from './merge-sql.ts';
 import type { Batches } from './batch.ts';
 import type { LoadOptions } from './load-options.ts';
 import type { ReadRecord } from './record.ts';
-import { clearStaged, refusalOf } from './staging.ts';
+import { clearStaging, refusalOf } from './staging.ts';
 import { addCounts, noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import type { Coverage } from '../streams/stream.ts';
@@ -158,7 +158,7 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
     }
     const middle = Math.ceil(staged.length / 2);
     for (const half of [staged.slice(0, middle), staged.slice(middle)]) {
-      await clearStaged(db, shape);
+      await clearStaging(db, shape);
       await stage(half);
       addCounts(counts, await mergeStaged({ ...request, staged: half }));
     }

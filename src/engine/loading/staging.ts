@@ -92,14 +92,12 @@ export async function hasUncertain(
   return row?.is ?? false;
 }
 
-/** Removes all staged rows. Part of the transaction with the merge. */
-export async function clearStaged(db: Queryable, { parent, children }: StreamShape): Promise<void> {
-  const tables = [parent, ...children].map(({ stage }) => `pg_temp."${stage}"`);
-  await db.execute(sql.raw(`truncate ${tables.join(', ')}`));
-}
-
-/** Empties the tables, but what the run has seen stays seen. */
-export async function clearStaging(db: Queryable, shape: StreamShape): Promise<void> {
-  await clearStaged(db, shape);
-  await db.execute(sql`truncate pg_temp.stage_issues`);
+/** Removes all staged rows, in the transaction with the merge; what the run has seen stays seen. `others`: tables. */
+export async function clearStaging(
+  db: Queryable,
+  { parent, children }: StreamShape,
+  ...others: readonly string[]
+): Promise<void> {
+  const tables = [...[parent, ...children].map(({ stage }) => stage), ...others];
+  await db.execute(sql.raw(`truncate ${tables.map((table) => `pg_temp.${table}`).join(', ')}`));
 }

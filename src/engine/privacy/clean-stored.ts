@@ -147,8 +147,8 @@ async function cleanStates(
     const states = tableShape(table);
     const [key] = states.key;
     const ofRecords = sql`${target(states)} t where t.account_id = ${accountId} and t.${name(key)} = any (${toArrayLiteral(keys)}::text[])`;
-    const rows = await db.execute<{ row: string }>(sql`select to_jsonb(t)::text as row from ${ofRecords}`);
-    const before = rows.map(({ row }) => JSON.parse(row) as Row);
+    const rows = await db.execute<{ row: Row }>(sql`select to_jsonb(t) as row from ${ofRecords}`);
+    const before = rows.map(({ row }) => row);
     const cleaned = before.map((row) => {
       const id = String(row[key]);
       const kept = protection.ofRow(owner, row);
