@@ -163,3 +163,17 @@ test('a training list that is calculated anew between two pages leaves nothing o
   await expectWarehouseEqualsSource(worker, { tables: ['training_employee_status', 'training_completions'] });
   expect(await worker.query('select user_id from safety.training_employee_status')).toHaveLength(11);
 });
+
+test('a training list that is still current is asked for no more: by hand a row says so, a scheduled run leaves none', async () => {
+  worker = await createTimedWorker({ sandbox: { size: SIZE } });
+  const run = (trigger: 'manual' | 'schedule') => worker.run('training-employee-status', { trigger });
+  expectSucceeded(await run('manual'));
+  expect(await run('schedule')).toMatchObject({ outcome: 'skipped', requests: 0, runId: null });
+  expect(await run('manual')).toMatchObject({
+    outcome: 'skipped',
+    requests: 0,
+    runId: expect.any(Number) as number,
+  });
+  const rows = await worker.query('select status from safety_sync.runs order by run_id');
+  expect(rows).toEqual([{ status: 'succeeded' }, { status: 'skipped' }]);
+});

@@ -156,8 +156,9 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
   const { state: change = {} } = outcome;
   const { covered, repairUpToMs } = outcome.kind === 'read' ? outcome : { covered: null };
   const watermark = toIso(change.watermark ?? state.watermark);
-  // It had nothing to do.
-  const leavesNoRow = outcome.kind === 'skipped' && meter.requests === 0;
+  // Nothing was due. By hand the row of a list that is not due yet says when it will be.
+  const isDueLater = outcome.kind === 'skipped' && outcome.dueInMs !== undefined && !isScheduled(request);
+  const leavesNoRow = outcome.kind === 'skipped' && meter.requests === 0 && !isDueLater;
   let ending = toEnding(outcome);
   let repaired: number | null = null;
   await load.commit({
