@@ -32,11 +32,10 @@ export default tseslint.config(
       '@typescript-eslint/consistent-type-definitions': 'off',
       eqeqeq: ['error', 'always', { null: 'ignore' }],
       'no-console': 'error',
-      'no-restricted-imports': [
+      'no-restricted-syntax': [
         'error',
         {
-          name: 'zod',
-          importNames: ['z', 'default'],
+          selector: "ImportDeclaration[source.value='zod'] > ImportSpecifier[imported.name='z']",
           message: 'It loads zod in every language: import * as z.',
         },
       ],

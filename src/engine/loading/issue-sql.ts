@@ -83,8 +83,9 @@ interface Resolutions {
 
 /**
  * Resolves issues of records that are deleted, that this transaction wrote without the problem, or that a complete read did not
- * show again. An unknown field is none of a single record: a complete read resolves its issue. Each issue looks its row up by the primary key, because the planner has no statistics for
- * rows of the same transaction: a join may compare every issue with every row.
+ * show again. The issue of an unknown field is resolved with its example, and opens again with the next record that shows the field.
+ * Each issue looks its row up by the primary key, because the planner has no statistics for rows of the same transaction: a join
+ * may compare every issue with every row.
  */
 export function resolveIssues(parent: TableShape, scope: IssueWrites & WriteTime & Resolutions): SQL {
   const { accountId, runId, covered, fullCompare } = scope;
@@ -94,10 +95,9 @@ export function resolveIssues(parent: TableShape, scope: IssueWrites & WriteTime
       ? sql`false`
       : sql`${inCoverage(covered)} and ${fullCompare ? sql`true` : sql`d.kind = 'record_rejected' and (d.record_id is null or d.field is null)`} and d.last_seen_at < (
           select r.started_at from safety_sync.runs r where r.account_id = ${accountId} and r.run_id = ${runId}::bigint)`;
-  const isOfRecord = sql`d.kind <> 'unknown_field'`;
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
-    where ${openIssues(scope)} and (${isOfRecord} and d.record_id = ${oneOf(scope.deletedKeys)} or ${notStaged(scope)} and (${wasComplete}
+    where ${openIssues(scope)} and (d.record_id = ${oneOf(scope.deletedKeys)} or ${notStaged(scope)} and (${wasComplete}
       or d.kind = 'record_rejected' and d.field is null and d.record_id = ${oneOf(scope.resolvedKeys)}
-      or ${isOfRecord} and d.record_id is not null and (select t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(scope)}
+      or d.record_id is not null and (select t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(scope)}
         from ${target(parent)} t where t.account_id = ${accountId} and t.${keyColumn(parent)} = d.record_id)))`;
 }

@@ -25,7 +25,13 @@ test('a list is requested by POST with the token in the body only', async () => 
     serviceTimeMs: Date.parse('2026-01-01T00:00:00Z'),
     requestId: 'r1',
   });
-  expect(meter).toEqual({ requests: 1, retries: 0, lastRequestId: 'r1', throttled: 0 });
+  expect(meter).toEqual({
+    requests: 1,
+    retries: 0,
+    lastRequestId: 'r1',
+    throttled: 0,
+    unknownMembers: new Set(),
+  });
   const [request] = server.requests;
   expect(request).toMatchObject({ httpMethod: 'POST', url: '/some/path/v1/followups.list' });
   expect(JSON.parse(request?.body ?? '')).toEqual({ limit: 500, status: 'all', token: TOKEN });
