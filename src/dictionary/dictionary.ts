@@ -88,9 +88,9 @@ const CONTROL: Descriptions = {
     key_id: 'Identifies the PRIVACY_KEY of the hashes.',
     forgotten_at: 'Time of the command safety-sync forget.',
   }),
-  privacy_cleanings: relation('The privacy settings that the stored rows of a stream agree with.', {
+  privacy_cleanings: relation('The privacy settings that the stored rows of a stream agree with, or will.', {
     policy: 'Applied settings.',
-    position: 'Always null; otherwise an earlier program was interrupted, and the next run cleans again.',
+    position: 'Empty while the cleaning is under way or was interrupted; null: done.',
     rows_seen: 'Number of checked rows.',
     rows_changed: 'Number of rewritten rows.',
     started_at: 'Start of the last transaction of the cleaning.',

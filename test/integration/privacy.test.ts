@@ -1,7 +1,9 @@
 /** Protected values are stored nowhere: canaries, searched in every row of every table after each way that data can take. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Equipment, Resource } from '../../src/sandbox/index.ts';
-import type { PrivacySettings } from '../../src/engine/privacy/settings.ts';
+import { applyPrivacy, type PrivacySettings } from '../../src/engine/privacy/settings.ts';
+import { streamNamed } from '../../src/engine/streams/index.ts';
+import { underLock } from '../../src/engine/sync/run.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { cleanAccount, forgetPerson, settleProtection } from '../../src/engine/sync/forget.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
@@ -222,6 +224,29 @@ inProof(() => {
     await cleanAccount(contextOf(SETTINGS));
     expect(await found()).toEqual([]);
   });
+});
+
+test('after an interrupted cleaning the settings of before are refused, and the next run with the stricter ones goes on', async () => {
+  await start();
+  putCanaries();
+  await sync('sync', ['followups']);
+  const strict = { key: KEY, omit: ['followup_messages.note'], pseudonymize: [] };
+  const stop = AbortSignal.abort();
+  await expect(
+    underLock(contextOf(strict), 'followups', 'wait', (session) =>
+      applyPrivacy(session, {
+        stream: streamNamed('followups'),
+        accountId: 'default',
+        settings: strict,
+        signal: stop,
+      }),
+    ),
+  ).rejects.toThrow('stopped while cleaning');
+  const run = { stream: 'followups', kind: 'sync', trigger: 'manual' } as const;
+  const before = contextOf({ key: KEY, omit: [], pseudonymize: [] });
+  expect(await runStream(before, run)).toMatchObject({ outcome: 'failed', error: { code: 'privacy_less' } });
+  expect(await runStream(contextOf(strict), run)).toMatchObject({ outcome: 'succeeded' });
+  expect(await worker.query(`select id from safety.followup_messages where note is not null`)).toEqual([]);
 });
 
 test('if a column is no longer protected, reading its values again adds no state and no due_moved event', async () => {

@@ -39,32 +39,36 @@ export const NO_POLICY: StoredPolicy = { omit: [], pseudonymize: [], keyId: null
 
 /** For each stream of these accounts that ever began a run: the settings that its stored rows agree with; and the forgotten people. */
 export async function readStoredPrivacy(db: Queryable, accountIds: readonly string[]) {
-  // JSON as text, because not every client parses it. Of a cleaning with a position not all rows agree with the policy.
+  // JSON as text, because not every client parses it.
   const rows = await db.execute<{ account_id: string; stream: StreamName; found: string }>(sql`
-    select s.account_id, s.stream, jsonb_build_object('stored', coalesce(c.policy, ${JSON.stringify(NO_POLICY)}::jsonb), 'forgotten', coalesce(
+    select s.account_id, s.stream, jsonb_build_object('stored', coalesce(c.policy, ${JSON.stringify(NO_POLICY)}::jsonb), 'isPartial', c.position is not null, 'forgotten', coalesce(
       (select jsonb_agg(f.pseudonym order by f.pseudonym) from ${forgotten} f where f.account_id = s.account_id), '[]'))::text as found
     from safety_sync.stream_state s
-      left join ${privacyCleanings} c on c.account_id = s.account_id and c.stream = s.stream and c.position is null
+      left join ${privacyCleanings} c on c.account_id = s.account_id and c.stream = s.stream
     where s.account_id = any (${toArrayLiteral(accountIds)}::text[])`);
   return rows.map(({ found, ...row }) => ({
     ...row,
     ...(JSON.parse(found) as {
       readonly stored: StoredPolicy;
-      /** Pseudonyms. */ readonly forgotten: string[];
+      /** A cleaning was interrupted: not all rows agree with it. */
+      readonly isPartial: boolean;
+      /** Pseudonyms. */
+      readonly forgotten: string[];
     }),
   }));
 }
 
-/** Records that all rows of the stream agree with the policy, and how many of them were changed for that. */
+/** Records that all rows of the stream agree with the policy, or are to, and how many of them were changed for that. */
 export async function writePolicy(
   db: Queryable,
   { accountId, stream }: StreamKey,
   policy: StoredPolicy,
-  { rowsSeen, rowsChanged }: { readonly rowsSeen: number; readonly rowsChanged: number },
+  done: { readonly rowsSeen: number; readonly rowsChanged: number } | null,
 ): Promise<void> {
   await db.execute(sql`
-    insert into ${privacyCleanings} (account_id, stream, policy, rows_seen, rows_changed, finished_at)
-    values (${accountId}, ${stream}, ${JSON.stringify(policy)}::jsonb, ${rowsSeen}, ${rowsChanged}, statement_timestamp())
+    insert into ${privacyCleanings} (account_id, stream, policy, position, rows_seen, rows_changed, finished_at)
+    values (${accountId}, ${stream}, ${JSON.stringify(policy)}::jsonb, ${done === null ? '' : null}, ${done?.rowsSeen ?? 0},
+      ${done?.rowsChanged ?? 0}, ${done === null ? null : sql`statement_timestamp()`})
     on conflict (account_id, stream) do update
       set ${asInserted(['policy', 'position', 'rows_seen', 'rows_changed', 'started_at', 'finished_at'])}`);
 }

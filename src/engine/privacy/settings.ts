@@ -68,6 +68,7 @@ export interface StreamPolicies {
   readonly accountId: string;
   readonly stream: StreamName;
   readonly stored: StoredPolicy;
+  readonly isPartial: boolean;
   readonly policy: StoredPolicy;
 }
 
@@ -79,9 +80,9 @@ export async function readPolicies(
 ): Promise<StreamPolicies[]> {
   const rows = await readStoredPrivacy(db, accountIds);
   return STREAMS.flatMap((stream) =>
-    rows.flatMap(({ account_id: accountId, stream: name, stored, forgotten }) =>
+    rows.flatMap(({ account_id: accountId, stream: name, stored, isPartial, forgotten }) =>
       name === stream.name
-        ? [{ accountId, stream: name, stored, policy: policyOf(stream, settings, forgotten) }]
+        ? [{ accountId, stream: name, stored, isPartial, policy: policyOf(stream, settings, forgotten) }]
         : [],
     ),
   );
@@ -145,12 +146,14 @@ export async function applyPrivacy(
   const { protection, policy } = await readPrivacy(db, { stream, accountId, settings });
   const scope = { accountId, stream: stream.name };
   const all = await readStoredPrivacy(db, [accountId]);
-  const before = all.find((one) => one.stream === stream.name)?.stored ?? NO_POLICY;
-  if (isDeepStrictEqual(before, policy)) return { protection, cleaned: undefined };
+  const { stored: before = NO_POLICY, isPartial } = all.find((one) => one.stream === stream.name) ?? {};
+  if (isDeepStrictEqual(before, policy) && !isPartial) return { protection, cleaned: undefined };
   const lost = lostProtection(before, policy);
   if (lost.length > 0 && !mayLift) throw lessProtection(accountId, lost);
   let counts = { rowsSeen: 0, rowsChanged: 0 };
-  if (needsCleaning(before, policy) && protection !== null) {
+  if ((isPartial || needsCleaning(before, policy)) && protection !== null) {
+    // Rows that are cleaned already must not be stored again by less protection, if this is interrupted.
+    await writePolicy(db, scope, policy, null);
     const request = { session, shape: streamShape(stream), accountId, protection, signal };
     counts = await cleanStored(request);
   }

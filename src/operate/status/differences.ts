@@ -17,7 +17,9 @@ export function describeProtection({ omit, pseudonymize }: PrivacySettings): str
 
 /** Describes stored data that the privacy settings forbid, and the command that removes it; null: there is none. */
 function describeUncleaned(all: readonly StreamPolicies[]): string | null {
-  const names = all.filter(({ stored, policy }) => needsCleaning(stored, policy)).map(({ stream }) => stream);
+  const names = all
+    .filter(({ stored, policy, isPartial }) => isPartial || needsCleaning(stored, policy))
+    .map(({ stream }) => stream);
   if (names.length === 0) return null;
   return `Stored data does not match the privacy settings yet: ${names.join(', ')}. The next run of each stream rewrites it; to rewrite it now: safety-sync sync STREAM`;
 }
