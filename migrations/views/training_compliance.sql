@@ -8,9 +8,7 @@ select s.account_id, s.user_id, u.name as user_name, s.status,
   (s.calculated_at at time zone coalesce(z.timezone, 'UTC'))::date as calculated_on,
   s.account_id || '/' || s.user_id as user_key,
   case when s.user_id ~ '^[A-Za-z0-9._~-]+$' then replace(z.employee_url, '{id}', s.user_id) end as record_url,
-  (select string_agg(m.training_label, ', ' order by m.training_label) from safety.training_matrix m
-    where m.account_id = s.account_id and m.user_id = s.user_id and m.is_required and m.state in ('missing', 'expired')) as missing_trainings,
-  p.field_office, p.line_of_business, p.job_title, p.supervisor_name, p.is_active
+  m.missing_trainings, p.field_office, p.line_of_business, p.job_title, p.supervisor_name, p.is_active
 from safety.training_employee_status s
 left join safety.people p on p.account_id = s.account_id and p.user_id = s.user_id
 left join safety.reporting_clock z on z.account_id = s.account_id
@@ -22,4 +20,8 @@ left join (
   where t.is_required is not false and t.expires_on >= coalesce(z.today, (now() at time zone 'UTC')::date)
   group by t.account_id, t.user_id
 ) c on c.account_id = s.account_id and c.user_id = s.user_id
+left join (
+  select account_id, user_id, string_agg(training_label, ', ' order by training_label) as missing_trainings
+  from safety.training_matrix where is_required and state in ('missing', 'expired') group by account_id, user_id
+) m on m.account_id = s.account_id and m.user_id = s.user_id
 where s._deleted_at is null;

@@ -48,10 +48,7 @@ export async function createLoad(options: LoadOptions) {
   const batches = createBatches(options);
   await openStaging(db, shape);
   // Before the first change of the run, because later nothing shows which rows are new.
-  const [live] =
-    shape.parent.deletedColumn === null
-      ? []
-      : await db.execute<{ count: number }>(countLive(shape.parent, accountId));
+  const [live] = await db.execute<{ count: number }>(countLive(shape.parent, accountId));
   const merge = createMerge(options, batches);
 
   let nextOrd = 1;

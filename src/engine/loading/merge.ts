@@ -72,8 +72,8 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
    * partitions may be correct; if it is the only one, or all together lack too much, the snapshot is refused. `deletable`
    * null: there are no rows to delete.
    */
-  async function guardDeletions(covered: Coverage | null, time: WriteTime) {
-    if (covered === null) return { deletable: null, failure: null };
+  async function guardDeletions(covered: Coverage | null, { liveBefore, ...time }: MergeRequest) {
+    if (covered === null || liveBefore === 0) return { deletable: null, failure: null };
     await db.execute(sql`analyze pg_temp.stage_seen`);
     const found: readonly PartitionCounts[] = await db.execute<PartitionCounts>(
       statements.countVanished(shape, covered, { accountId, runId, ...time }),
