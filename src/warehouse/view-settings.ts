@@ -49,11 +49,13 @@ export async function writeViewSettings(
     const isMoved = timezone !== before?.timezone;
     if (!isMoved && isDeepStrictEqual({ ...before, ...set }, before)) continue;
     await db.execute(sql`select now() at time zone ${timezone}`);
-    const row = { timezone, ...set, ...(isMoved && { changed_at: sql`now()` }) };
+    const row = { timezone, ...set };
+    // Citus allows no function that reads the clock in the update.
+    const changed = isMoved && { changed_at: sql`excluded.changed_at` };
     await db
       .insert(reportingSettings)
       .values({ account_id: id, changed_at: sql`now()`, ...row })
-      .onConflictDoUpdate({ target: reportingSettings.account_id, set: row });
+      .onConflictDoUpdate({ target: reportingSettings.account_id, set: { ...row, ...changed } });
     if (before !== undefined && isMoved) moved.push({ accountId: id, timezone, before: before.timezone });
   }
   return moved;

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
+import { writeViewSettings } from '../../src/warehouse/view-settings.ts';
 import { readRuns } from '../../src/engine/control-tables/runs.ts';
 import { forgetPerson } from '../../src/engine/sync/forget.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
@@ -145,6 +146,19 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
     expect(await readRuns(north.connection.db, ['north', 'south'], { limit: 7 })).toHaveLength(7);
     expect(await north.query('select from safety.freshness')).toHaveLength(2 * STREAM_NAMES.length);
     expect((await north.query('select from safety.people')).length).toBeGreaterThan(10);
+  });
+
+  test('a time zone and a link are set, and changed', async () => {
+    const { db } = north.connection;
+    const set = (timezone: string, followup: string) =>
+      writeViewSettings(db, [{ accountId: 'north', timezone }], { followup });
+    await set('Europe/Oslo', 'https://one.example/{id}');
+    await set('UTC', 'https://other.example/{id}');
+    expect(
+      await north.query(
+        `select timezone, followup_url from safety.reporting_settings where account_id = 'north'`,
+      ),
+    ).toEqual([{ timezone: 'UTC', followup_url: 'https://other.example/{id}' }]);
   });
 
   test('every relation for readers and every question of the documents is answered, over all accounts and for one', async () => {
