@@ -13,8 +13,10 @@ import { LIST_NAMES } from '../../src/pages/report/lists.ts';
 
 const EVIL = `<script>document.title='owned'</script><img src=x onerror="document.title='owned'">`;
 
-const fixture = forAllTests(() => createCliFixture({ isSynced: true }));
+// Synced by the verb, which records the name of the service.
+const fixture = forAllTests(() => createCliFixture());
 beforeAll(async () => {
+  expect((await fixture.run(['sync'])).code).toBe(0);
   for (const statement of GIVEN_PAST) await fixture.query(statement);
   await fixture.query('analyze');
 });
