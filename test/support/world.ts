@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../src/engine/api/client.ts';
-import { type Clock, systemClock } from '../../src/shared/time.ts';
+import { type Clock, MINUTE_MS, systemClock } from '../../src/shared/time.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import type { StreamDefinition, StreamName } from '../../src/engine/streams/stream.ts';
 import type { SyncSettings } from '../../src/engine/reading/read-request.ts';
@@ -207,16 +207,21 @@ export async function createWorkerWithPast<W extends TestWorker>(past: Past<W>):
 export async function createSyncedWorker(sandbox: SandboxOptions = {}): Promise<TestWorker> {
   // Each of its services is made at the same moment, the beginning of the test run, so that all have the same records.
   const began = inject('testRunBegan');
+  // The stored training list is older than every list of a clone's service.
+  let laterMs = 0;
   return await createWorkerWithPast({
     name: `synced ${JSON.stringify(sandbox)}`,
     create: async (database) => {
       const made: { atMs?: number } = {};
-      const clock = () => (made.atMs === undefined ? began : began + Date.now() - made.atMs);
+      const clock = () => (made.atMs === undefined ? began : began + laterMs + Date.now() - made.atMs);
       const worker = await createTestWorker({ database, sandbox: { ...sandbox, clock } });
       made.atMs = Date.now();
       return worker;
     },
-    happen: (worker, isStored) => (isStored ? Promise.resolve() : worker.syncAll()),
+    async happen(worker, isStored) {
+      if (isStored) laterMs = MINUTE_MS;
+      else await worker.syncAll();
+    },
   });
 }
 
