@@ -40,27 +40,28 @@ export class FollowupTable extends RecordTable<Followup> {
   /** Newest first. */
   find(query: FollowupQuery): Followup[] {
     const { form_id, response_id, status = 'all', observer_id, assignee_id } = query;
-    const { created_after = -Infinity, created_before = Infinity } = query;
-    const { updated_after = -Infinity, updated_before = Infinity } = query;
+    const { created_after, created_before, updated_after, updated_before } = query;
     const today = toDateNumber(this.#clock());
     const hasStatus = ({ open, due }: { open?: unknown; due?: unknown }): boolean =>
       (open === true) === (status !== 'closed') &&
       (status !== 'overdue' || (typeof due === 'number' && due < today));
+    // A filter that is not asked for costs nothing, however many records there are.
+    const filters: readonly (false | ((one: Followup) => boolean))[] = [
+      created_before !== undefined && ((one) => time(one.created_on) < created_before),
+      created_after !== undefined && ((one) => time(one.created_on) > created_after),
+      updated_before !== undefined && ((one) => time(one.updated_on) < updated_before),
+      updated_after !== undefined && ((one) => time(one.updated_on) > updated_after),
+      form_id !== undefined && ((one) => one.form_id === form_id),
+      response_id !== undefined && ((one) => one.response_id === response_id),
+      observer_id !== undefined && ((one) => isUser(one.m_observer_id, observer_id)),
+      assignee_id !== undefined && ((one) => isUser(one.m_assignee_id, assignee_id)),
+      status !== 'all' && hasStatus,
+    ];
+    const asked = filters.filter((filter) => filter !== false);
     this.#sorted ??= [...this.values()]
       .reverse()
       .sort((one, other) => time(other.created_on) - time(one.created_on));
-    return this.#sorted.filter(
-      (one) =>
-        time(one.created_on) < created_before &&
-        time(one.created_on) > created_after &&
-        time(one.updated_on) < updated_before &&
-        time(one.updated_on) > updated_after &&
-        (form_id ?? one.form_id) === one.form_id &&
-        (response_id ?? one.response_id) === one.response_id &&
-        (observer_id === undefined || isUser(one.m_observer_id, observer_id)) &&
-        (assignee_id === undefined || isUser(one.m_assignee_id, assignee_id)) &&
-        (status === 'all' || hasStatus(one)),
-    );
+    return this.#sorted.filter((one) => asked.every((matches) => matches(one)));
   }
 }
 

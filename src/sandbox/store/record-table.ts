@@ -40,6 +40,11 @@ export class RecordTable<T extends object> extends Map<string, T> {
     return this.entries();
   }
 
+  /** Statuses are of no concern to `matches`: only what it selects gets the present ones. */
+  select(matches: (record: T) => boolean): T[] {
+    return [...super.entries()].flatMap(([key, record]) => (matches(record) ? [this.get(key) as T] : []));
+  }
+
   /** A random record with its key; new ones are preferred, as real changes do. undefined if there are no records. */
   any(random: Random): readonly [key: string, record: T] | undefined {
     const key = [...this.keys()].at(-1 - Math.floor(random.next() ** 2 * this.size));

@@ -13,7 +13,7 @@ export const equipmentsList = method(
   (readings) => ({ ...rules, ...unaskedPage.rules(readings) }),
   (asked, { store, readings }) => {
     const { equipmentType_id: type, service_type: service = 'in', columns } = asked;
-    const matching = [...store.equipment.values()].filter(
+    const matching = store.equipment.select(
       ({ equipmentType_id: own, isInService }) =>
         own === type && (service === 'all' || (isInService as unknown) === (service === 'in')),
     );
