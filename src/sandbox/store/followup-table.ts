@@ -40,15 +40,13 @@ export class FollowupTable extends RecordTable<Followup> {
   /** Newest first. */
   find(query: FollowupQuery): Followup[] {
     const { form_id, response_id, status = 'all', observer_id, assignee_id } = query;
-    const { created_after, created_before, updated_after, updated_before } = query;
+    const { created_after = -Infinity, created_before = Infinity, updated_after, updated_before } = query;
     const today = toDateNumber(this.#clock());
     const hasStatus = ({ open, due }: { open?: unknown; due?: unknown }): boolean =>
       (open === true) === (status !== 'closed') &&
       (status !== 'overdue' || (typeof due === 'number' && due < today));
     // A filter that is not asked for costs nothing, however many records there are.
     const filters: readonly (false | ((one: Followup) => boolean))[] = [
-      created_before !== undefined && ((one) => time(one.created_on) < created_before),
-      created_after !== undefined && ((one) => time(one.created_on) > created_after),
       updated_before !== undefined && ((one) => time(one.updated_on) < updated_before),
       updated_after !== undefined && ((one) => time(one.updated_on) > updated_after),
       form_id !== undefined && ((one) => one.form_id === form_id),
@@ -61,8 +59,22 @@ export class FollowupTable extends RecordTable<Followup> {
     this.#sorted ??= [...this.values()]
       .reverse()
       .sort((one, other) => time(other.created_on) - time(one.created_on));
-    return this.#sorted.filter((one) => asked.every((matches) => matches(one)));
+    const first = countNewest(this.#sorted, (createdMs) => createdMs >= created_before);
+    const end = countNewest(this.#sorted, (createdMs) => createdMs > created_after);
+    const created = this.#sorted.slice(first, end);
+    return asked.length === 0 ? created : created.filter((one) => asked.every((matches) => matches(one)));
   }
+}
+
+/** How many of a list, newest first, `isNewer` holds for: the first ones. */
+function countNewest(list: readonly Followup[], isNewer: (createdMs: number) => boolean): number {
+  let [from, to] = [0, list.length];
+  while (from < to) {
+    const middle = Math.floor((from + to) / 2);
+    if (isNewer(time(list[middle]?.created_on))) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 /** A planted record may have a number as an id. */
