@@ -1,5 +1,6 @@
 /** Output and exit code of the results of runs. */
 import type { RunStatus } from '../engine/control-tables/control-tables.ts';
+import type { SafetySyncError } from '../shared/errors.ts';
 import type { Recovery } from '../shared/service-errors.ts';
 import type { RunResult } from '../engine/sync/run.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
@@ -70,6 +71,9 @@ export function renderResults(
   });
 }
 
+export const errorText = ({ message, requestId }: SafetySyncError): string =>
+  requestId === undefined ? message : `${message} [request ${requestId}]`;
+
 /** Reasons, errors and their next steps, below the table. An advice is printed once, above its streams. */
 export function renderRemarks(all: readonly AccountResult[], colors: Colors): string[] {
   const isMany = new Set(all.map((one) => one.account_id)).size > 1;
@@ -86,9 +90,10 @@ export function renderRemarks(all: readonly AccountResult[], colors: Colors): st
   });
   const failures = all.flatMap((one) => {
     if (one.result.outcome !== 'failed') return [];
-    const { code, message, advice, requestId } = one.result.error;
-    const text = requestId === undefined ? message : `${message} [request ${requestId}]`;
-    return [{ heading: `${colors.red(code)}: ${advice}`, text: `  ${line(one, text)}` }];
+    const { code, advice } = one.result.error;
+    return [
+      { heading: `${colors.red(code)}: ${advice}`, text: `  ${line(one, errorText(one.result.error))}` },
+    ];
   });
   const grouped = groupBy(failures, ({ heading }) => heading);
   return [...notes, ...grouped.flatMap((alike) => [alike[0].heading, ...alike.map(({ text }) => text)])];

@@ -1,4 +1,5 @@
 /** Requests the methods of the service once. */
+import type { AccountConfig } from '../../config/account-config.ts';
 import type { ApiClient } from '../../engine/api/client.ts';
 import { createRequestMeter, type ListPage } from '../../engine/api/requests.ts';
 import { readOptionalMethods, writeOptionalMethods } from '../../engine/control-tables/optional-methods.ts';
@@ -17,6 +18,7 @@ import {
 import { STREAMS } from '../../engine/streams/index.ts';
 import type { StreamDefinition, StreamName } from '../../engine/streams/stream.ts';
 import { isWireRecord } from '../../engine/streams/wire.ts';
+import { errorText } from '../run-results.ts';
 
 /** One line of the output, with the next step where one is needed, and the code of an error. */
 export type Say = (
@@ -27,17 +29,16 @@ export type Say = (
   code?: ErrorCode,
 ) => void;
 
-/** How many records of a stream the service should have; undefined: they were not read yet. */
-export type RowsOf = (stream: StreamName) => number | undefined;
-
 interface CheckServiceOptions {
   readonly api: ApiClient;
-  readonly accountId: string;
-  readonly equipmentTypes: readonly string[];
+  readonly account: AccountConfig;
   readonly signal: AbortSignal;
   readonly say: Say;
-  /** undefined: no migrated warehouse, so there is no budget to share with other processes. */
-  readonly warehouse: { readonly db: Queryable; readonly rowsOf: RowsOf } | undefined;
+  /**
+   * `rows`: how many records of each stream the service should have, of those that were read. undefined: no migrated
+   * warehouse, so there is no budget to share with other processes.
+   */
+  readonly warehouse: { readonly db: Queryable; readonly rows: ReadonlyMap<StreamName, number> } | undefined;
 }
 
 interface Asked {
@@ -47,19 +48,28 @@ interface Asked {
   readonly what?: string;
   /** Its records are those of this stream. */
   readonly stream?: StreamName | undefined;
-  /** A service without the method is well. */
-  readonly isOptional?: boolean;
 }
 
 const MOST_WITHOUT_WAREHOUSE = 10;
 const NAMED_TYPES = 5;
 const DIFFERENCE_ADVICE =
   'What changed since the last sync can be the reason, or records that could not be stored (safety-sync data-issues). If it stays after a sync: safety-sync reconcile';
+/** Where every method responds so, no such service is at the address. */
+const NO_SERVICE: readonly ErrorCode[] = ['api_method_not_found', 'response_not_json', 'response_invalid'];
+const NO_SERVICE_ADVICE =
+  'Check SAFETY_BASE_URL, above all its path: /v1/METHOD is added to it. If it is right, something between here and the service responds in its place (a proxy, a gateway, a login page).';
 
 const totalOf = ({ paging, records }: ListPage): number => paging?.total ?? records.length;
+const comesWhole = ({ params = {} }: Asked): boolean => params['limit'] === undefined;
 
-export async function checkService(options: CheckServiceOptions): Promise<void> {
-  const { api, accountId, equipmentTypes, signal, say, warehouse } = options;
+export async function checkService({
+  api,
+  account,
+  signal,
+  say,
+  warehouse,
+}: CheckServiceOptions): Promise<void> {
+  const { accountId, equipmentTypes, service } = account;
   const meter = createRequestMeter();
   const states: MethodStates = warehouse ? await readOptionalMethods(warehouse.db, accountId) : new Map();
   /** Further requests are useless. */
@@ -67,68 +77,83 @@ export async function checkService(options: CheckServiceOptions): Promise<void> 
   /** What the first sync will read. */
   const ahead: string[] = [];
 
-  async function remember(method: string, code: string | null): Promise<void> {
-    const result = { method, code, ...(code === null ? { isStored: false as const } : {}) };
-    if (warehouse !== undefined)
-      await writeOptionalMethods(warehouse.db, { accountId, now: 'now' }, [result]);
-  }
-
-  /** A difference is no failure: the source may have changed since the last sync. */
-  function sayTotal(what: string, page: ListPage, stream: StreamName | undefined): void {
-    const total = totalOf(page);
-    const responds = `responds, ${formatNumber(total, 'record')}`;
-    const rows = stream === undefined ? undefined : warehouse?.rowsOf(stream);
-    if (rows === undefined) say('ok', what, responds);
-    else if (rows === total) say('ok', what, `${responds}, as many as the warehouse has`);
-    else say('skipped', what, `${responds}, and the warehouse has ${formatCount(rows)}`, DIFFERENCE_ADVICE);
-  }
-
-  /** undefined: no usable response. */
-  async function ask({
-    method,
-    listKey,
-    params = {},
-    stream,
-    ...asked
-  }: Asked): Promise<ListPage | undefined> {
-    const { what = `service: ${method}`, isOptional = false } = asked;
-    if (isOver) return undefined;
-    const known = states.get(method);
-    if (isOptional && isLeftAlone(known)) {
-      say('skipped', what, `not offered (${known?.code ?? ''})`);
-      return undefined;
-    }
+  async function request(asked: Asked): Promise<ListPage | SafetySyncError> {
+    const { method, listKey, params = {} } = asked;
     try {
-      const comesWhole = params['limit'] === undefined;
-      const page = await api.page({ method, ...(listKey && { listKey }), params, comesWhole, meter, signal });
-      if (isOptional) await remember(method, null);
-      const isWhole = comesWhole || page.paging?.total !== undefined;
-      if (listKey === undefined) say('ok', what, 'responds');
-      else sayTotal(what, page, isWhole ? stream : undefined);
-      return page;
+      const list = { ...(listKey && { listKey }), comesWhole: comesWhole(asked) };
+      return await api.page({ method, ...list, params, meter, signal });
     } catch (error) {
       if (!(error instanceof SafetySyncError)) throw error;
-      const { code, recovery, advice, requestId } = error;
-      if (isOptional && isNotOffered(code)) {
-        await remember(method, code);
-        say('skipped', what, `not offered (${code})`);
-        return undefined;
-      }
+      const { code, recovery } = error;
       // Another method may be allowed.
       isOver =
         (recovery === 'fail_run' && code !== 'token_permission') ||
         ['network_error', 'rate_limit_exceeded'].includes(code);
+      return error;
+    }
+  }
+
+  /** Returns the page; undefined: there is none. */
+  function tell(asked: Asked, answer: ListPage | SafetySyncError): ListPage | undefined {
+    const { method, listKey, stream, what = `service: ${method}` } = asked;
+    if (answer instanceof SafetySyncError) {
       // The line already begins with the method.
-      const message = error.message.replace(/^[\w.-]+\.(list|info): /, '');
-      const request = requestId === undefined ? '' : ` [request ${requestId}]`;
-      say('failed', what, message + request, advice, code);
+      const said = errorText(answer).replace(/^[\w.-]+\.(list|info): /, '');
+      say('failed', what, said, answer.advice, answer.code);
       return undefined;
     }
+    const total = totalOf(answer);
+    const responds = listKey === undefined ? 'responds' : `responds, ${formatNumber(total, 'record')}`;
+    const isWhole = comesWhole(asked) || answer.paging?.total !== undefined;
+    const rows = stream !== undefined && isWhole ? warehouse?.rows.get(stream) : undefined;
+    if (rows === undefined) say('ok', what, responds);
+    else if (rows === total) say('ok', what, `${responds}, as many as the warehouse has`);
+    // No failure: the source may have changed since the last sync.
+    else say('skipped', what, `${responds}, and the warehouse has ${formatCount(rows)}`, DIFFERENCE_ADVICE);
+    return answer;
+  }
+
+  /** A service without the method is well. */
+  async function askOptional(asked: Asked): Promise<ListPage | undefined> {
+    if (isOver) return undefined;
+    const { method } = asked;
+    const known = states.get(method);
+    const answer = isLeftAlone(known) ? undefined : await request(asked);
+    const code = answer instanceof SafetySyncError ? answer.code : null;
+    if (warehouse !== undefined && answer !== undefined && (code === null || isNotOffered(code)))
+      await writeOptionalMethods(warehouse.db, { accountId, now: 'now' }, [
+        { method, code, isStored: false },
+      ]);
+    if (answer !== undefined && !isNotOffered(code)) return tell(asked, answer);
+    say('skipped', `service: ${method}`, `not offered (${code ?? known?.code ?? ''})`);
+    return undefined;
+  }
+
+  /** The lists that every service has. Returns whether the service is there. */
+  async function askRequired(): Promise<boolean> {
+    const answers: (readonly [Asked, ListPage | SafetySyncError])[] = [];
+    for (const { name: stream, method, responseKey: listKey, readMode, optionalMethods } of STREAMS) {
+      if (isOver || optionalMethods !== undefined) continue;
+      const asked = { method, listKey, params: 'pageSize' in readMode ? { limit: 1 } : {}, stream };
+      answers.push([asked, await request(asked)]);
+    }
+    const errors = answers.map(([, answer]) => (answer instanceof SafetySyncError ? answer : undefined));
+    const [first] = errors;
+    if (first !== undefined && errors.every((error) => error && NO_SERVICE.includes(error.code))) {
+      const where = `no method responds as it should at ${service?.baseUrl ?? ''}/v1/`;
+      say('failed', 'service', `${where}. The first: ${errorText(first)}`, NO_SERVICE_ADVICE, first.code);
+      return false;
+    }
+    for (const [asked, answer] of answers) {
+      const page = tell(asked, answer);
+      if (page !== undefined) ahead.push(`${formatNumber(totalOf(page), 'record')} of ${asked.method}`);
+    }
+    return true;
   }
 
   /** Compares the configured types with the list. Returns whether there is a list. */
   async function askForTypes(): Promise<boolean> {
-    const page = await ask({ method: 'equipmenttypes.list', listKey: 'equipmenttypes', isOptional: true });
+    const page = await askOptional({ method: 'equipmenttypes.list', listKey: 'equipmenttypes' });
     if (page === undefined || page.records.length === 0) return false;
     const types = page.records.map((one) => one.parse());
     const known = new Set(types.map((type) => (isWireRecord(type) ? String(type['id']) : '')));
@@ -150,9 +175,11 @@ export async function checkService(options: CheckServiceOptions): Promise<void> 
     const most = warehouse === undefined ? Math.max(0, MOST_WITHOUT_WAREHOUSE - meter.requests) : Infinity;
     const asked = equipmentTypes.slice(0, most);
     for (const type of asked) {
-      const params = { equipmentType_id: type, service_type: 'all' };
+      if (isOver) return;
       const ofType = `${what} ${type}`;
-      const page = await ask({ method, listKey, params, what: ofType });
+      const params = { equipmentType_id: type, service_type: 'all' };
+      const one = { method, listKey, params, what: ofType };
+      const page = tell(one, await request(one));
       if (page?.records.length === 0)
         say('skipped', ofType, 'a service may respond so to an id that it does not know', 'Check the id.');
     }
@@ -169,28 +196,20 @@ export async function checkService(options: CheckServiceOptions): Promise<void> 
     const stream = STREAMS.find((one) => one.method === method && one.readMode.kind === 'newest_first')?.name;
     const params = pageSize === undefined ? {} : { limit: 1 };
     if (code !== null || askedAgoMs >= DAY_MS || stream !== undefined)
-      await ask({ method, listKey, params, stream, isOptional: true });
+      await askOptional({ method, listKey, params, stream });
     else say('ok', `service: ${method}`, `responded ${formatDuration(askedAgoMs)} ago`);
   }
 
-  const byType: StreamDefinition[] = [];
-  for (const one of STREAMS) {
-    const { name, method, responseKey: listKey, readMode, optionalMethods } = one;
-    if (optionalMethods?.some((optional) => optional === method)) continue;
-    const isPaged = 'pageSize' in readMode;
-    if (readMode.kind === 'snapshot' && readMode.per !== 'account') byType.push(one);
-    else if (isPaged || readMode.kind === 'snapshot') {
-      const page = await ask({ method, listKey, params: isPaged ? { limit: 1 } : {}, stream: name });
-      if (page !== undefined) ahead.push(`${formatNumber(totalOf(page), 'record')} of ${method}`);
-    }
-  }
+  if (!(await askRequired())) return;
   // With a warehouse the account's source was asked for it.
-  if (warehouse === undefined) await ask({ method: 'account.info', isOptional: true });
-  if (!(await askForTypes())) for (const stream of byType) await askByType(stream);
-  if (warehouse === undefined) {
-    if (ahead.length > 0) say('ok', 'first sync', `will read ${ahead.join(', ')}`);
-    return;
+  if (warehouse === undefined) await askOptional({ method: 'account.info' });
+  if (!(await askForTypes())) {
+    for (const stream of STREAMS.filter(({ partitionedBy }) => partitionedBy !== undefined))
+      await askByType(stream);
   }
+  if (ahead.length > 0 && (warehouse?.rows.size ?? 0) === 0)
+    say('ok', 'first sync', `will read ${ahead.join(', ')}`);
+  if (warehouse === undefined) return;
   for (const method of Object.keys(OPTIONAL_LISTS) as OptionalListName[]) {
     // The data lists of items are many.
     if (method !== 'equipmenttypes.list' && !method.startsWith('datalist')) await askForNames(method);

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { type App, buildApiClient, createApp } from '../../app.ts';
 import { checkDatabase } from './check-database.ts';
-import { checkService, type RowsOf, type Say } from './check-service.ts';
+import { checkService, type Say } from './check-service.ts';
 import { describeUnlimited } from '../../config/account-config.ts';
 import type { Config } from '../../config/load-config.ts';
 import { describeUnknown } from '../../config/unknown-variables.ts';
@@ -43,11 +43,14 @@ function checkSettings({ accounts, api, unknownVariables }: Config, say: Say): v
   if (unknown !== null) say('skipped', 'configuration', unknown, UNKNOWN_ADVICE);
 }
 
+/** By account and stream: how many records the service should have of what was read. */
+type Rows = Map<string, ReadonlyMap<StreamName, number>>;
+
 /**
  * Of the stored data: the key of forgotten people, and what `status` says. A problem of a run is no failure of the
- * configuration. Returns how many records the service should have.
+ * configuration.
  */
-async function checkStored(app: App, sayOf: SayOf): Promise<(account: string) => RowsOf> {
+async function checkStored(app: App, sayOf: SayOf): Promise<Rows> {
   const { accountIds, db, config } = app;
   for (const id of accountIds)
     await readForgottenWithKey(db, id, config.privacy).catch((error: unknown) => {
@@ -55,46 +58,53 @@ async function checkStored(app: App, sayOf: SayOf): Promise<(account: string) =>
       sayError(sayOf(id), 'privacy', error);
     });
   const { problems, accounts } = await readProblems(app);
-  for (const { text, problem } of describeProblems(problems.filter(({ level }) => level !== 'busy'))) {
+  const counts = [...(await countRows(db, accountIds))];
+  const rows: Rows = new Map(
+    accounts.map(({ id, streams }) => {
+      const read = streams.filter(({ lastSuccessMs }) => lastSuccessMs !== null);
+      const listedOf = (stream: StreamName) =>
+        counts.find((one) => one.account_id === id && one.stream === stream)?.listed ?? 0;
+      return [id, new Map(read.map(({ stream }) => [stream, listedOf(stream)]))];
+    }),
+  );
+  const shown = problems.filter(({ kind, level, accountId }) => {
+    // The first sync will read all streams, not only those whose absence is a note.
+    const isAhead = kind === 'never_synced' && level === 'note' && rows.get(accountId ?? '')?.size === 0;
+    return level !== 'busy' && !isAhead;
+  });
+  for (const { text, problem } of describeProblems(shown)) {
     // The service is asked only after these lines.
     const isOfService = problem.kind === 'credentials_refused' || problem.kind === 'service_away';
     const what = problem.kind === 'differs' ? 'stored data' : 'streams';
     sayOf(problem.accountId)('skipped', what, isOfService ? `at the last run: ${text}` : text);
   }
-  const counts = [...(await countRows(db, accountIds))];
-  return (account) => (stream) => {
-    const isIts = (one: { readonly stream: StreamName }) => one.stream === stream;
-    const known = accounts.find(({ id }) => id === account)?.streams.find(isIts);
-    if (known?.lastSuccessMs == null) return undefined;
-    return counts.filter((one) => one.account_id === account).find(isIts)?.listed ?? 0;
-  };
+  return rows;
 }
 
-/** Whether each service is the one that was read. Returns accounts of another one: no list of it is requested. */
-async function checkSources({ accounts }: App, sayOf: SayOf): Promise<string[]> {
-  const refused: string[] = [];
+/** Whether each service is the one that was read. No list is requested of another one. */
+async function checkSources({ accounts }: App, sayOf: SayOf, rows: Rows): Promise<void> {
   for (const { id, source } of accounts) {
     const { stored, current, isOther } = await source.compare();
     if (stored?.isRead !== true) continue;
     if (isOther) {
-      refused.push(id);
+      rows.delete(id);
       sayError(sayOf(id), 'source', sourceChanged(id, stored, current));
     } else sayOf(id)('ok', 'source', `account ${id} belongs to ${describeSource(current)}`);
   }
-  return refused;
 }
 
-/** Returns the accounts that are refused, and the rows; undefined: there is no migrated warehouse. */
-async function checkWarehouse(app: App, sayOf: SayOf, { account }: CommonOptions) {
+/** Returns the rows of the accounts that are not refused; undefined: there is no migrated warehouse. */
+async function checkWarehouse(app: App, sayOf: SayOf, { account }: CommonOptions): Promise<Rows | undefined> {
   const say = sayOf(null);
   const isUsable = await checkDatabase(app.connection, say);
   if (await app.warehouse.sharesSessions()) say('failed', 'sessions', POOLED, POOLER_ADVICE);
   else if (isUsable) {
-    const rowsOf = await checkStored(app, sayOf);
+    const rows = await checkStored(app, sayOf);
     // Others can be found if `app` has every configured account.
     for (const { finding, advice } of account ? [] : await readAccountFindings(app))
       say('skipped', 'accounts', finding, advice);
-    return { refused: await checkSources(app, sayOf), rowsOf };
+    await checkSources(app, sayOf, rows);
+    return rows;
   }
   return undefined;
 }
@@ -122,7 +132,7 @@ export const check: Verb = {
     const api = { ...config.api, mostRetries: CHECK_RETRIES };
     let app: App | undefined;
     try {
-      let warehouse: Awaited<ReturnType<typeof checkWarehouse>>;
+      let warehouse: Rows | undefined;
       try {
         const say = (line: string) => terminal.note(terminal.noteColors.dim(line));
         app = await createApp({ config: { ...config, api }, signal, say });
@@ -134,14 +144,13 @@ export const check: Verb = {
       const db = warehouse && app?.db;
       const log = createLogger({ ...config.log, secrets: config.secrets });
       await pLimit(ACCOUNTS_AT_ONCE).map(config.accounts, async (account) => {
-        const { accountId, equipmentTypes } = account;
-        if (warehouse?.refused.includes(accountId)) return;
+        const { accountId } = account;
+        const rows = warehouse?.get(accountId);
+        if (warehouse !== undefined && rows === undefined) return;
         const store = db === undefined ? null : createBudgetStore(db, accountId);
         const client = buildApiClient(account, db ? api : { ...api, mostRetries: 0 }, { log, store });
-        await checkService({
-          ...{ api: client, accountId, equipmentTypes, signal, say: sayOf(accountId) },
-          warehouse: db && warehouse && { db, rowsOf: warehouse.rowsOf(accountId) },
-        });
+        const ofAccount = { api: client, account, signal, say: sayOf(accountId) };
+        await checkService({ ...ofAccount, warehouse: db && rows && { db, rows } });
         await client.close();
       });
     } finally {
