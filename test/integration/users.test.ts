@@ -3,6 +3,8 @@ import { afterEach, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/index.ts';
 import type { PrivacySettings } from '../../src/engine/privacy/settings.ts';
 import type { RunRequest } from '../../src/engine/sync/run.ts';
+import { readAccounts } from '../../src/operate/status/read-accounts.ts';
+import { MINUTE_MS } from '../../src/shared/time.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import {
   createTimedWorker,
@@ -191,6 +193,10 @@ test('a service as the specification shows it names people by the parameter user
     await worker.query(`select count(*) filter (where u.name is null)::int as unnamed, bool_or(p.is_active is not null) as is_known
       from safety_sync.user_lookups l left join safety.users u on u.id = l.user_id join safety.people p on p.user_id = l.user_id`),
   ).toEqual([{ unnamed: 0, is_known: false }]);
+  const { accounts, databaseNowMs } = await readAccounts(worker.connection, ['default']);
+  const facts = accounts.get('default')?.streams.find(({ stream }) => stream === 'users');
+  expect(facts).toMatchObject({ isOffered: true, hasList: false });
+  expect(databaseNowMs - (facts?.lastSuccessMs ?? 0)).toBeLessThan(MINUTE_MS);
 });
 
 test('a scheduled sync asks for twenty ids, backfill for all', async () => {

@@ -31,11 +31,11 @@ export async function readStreamState(db: Queryable, key: StreamKey): Promise<St
   return { ...state, completeRead: { agoMs, tookMs, difference } };
 }
 
-/** The last time at which all the lists that the service offers were read; as before while it offers none. */
+/** The last time at which all the lists that the service offers were read; now while it offers none. */
 const whenListsWereRead = (accountId: string, lists: readonly string[]): SQL => sql`coalesce((
   select min(m.read_at) from safety_sync.optional_methods m
   where m.account_id = ${accountId} and m.method = any (${toArrayLiteral(lists)}::text[])
-    and coalesce(m.code, '') <> all (${toArrayLiteral([...NOT_OFFERED])}::text[])), last_success_at)`;
+    and coalesce(m.code, '') <> all (${toArrayLiteral([...NOT_OFFERED])}::text[])), statement_timestamp())`;
 
 interface StateWrite {
   readonly change: StateChange;

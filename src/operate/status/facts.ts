@@ -50,7 +50,7 @@ export function toStreamStatus(
   const offReason = offReasonOf(config, facts);
   // While the service's cache is valid, no new data exists, so the stream counts as fresh.
   const ageMs = nowMs - Math.max(lastSuccessMs ?? 0, currentUntilMs ?? 0);
-  const isStale = ageMs > budgetOf(stream, freshnessBudgetMinutes);
+  const isStale = facts.hasList && ageMs > budgetOf(stream, freshnessBudgetMinutes);
   const freshness = lastSuccessMs === null ? 'never' : isStale ? 'stale' : 'fresh';
   const { method, optionalMethods = [] } = streamNamed(stream);
   const waiting = waits.find((one) => [method, ...optionalMethods, IDENTITY_METHOD].includes(one.method));

@@ -33,6 +33,8 @@ export interface StreamFacts {
   readonly newFields: readonly string[];
   /** The service has at least one of the stream's optional methods, or was not asked for them. */
   readonly isOffered: boolean;
+  /** False: the service has none of its lists, so nothing is due: people are asked for one by one when they are met. */
+  readonly hasList: boolean;
   /** The session that locks a table for which the run waits, in words. */
   readonly heldUpBy: string | null;
 }
@@ -78,7 +80,15 @@ export const UNKNOWN: AccountFacts = {
   streams: STREAMS.map(({ name: stream }) => ({
     ...{ stream, lastSuccessMs: null, watermarkMs: null, calculatedMs: null, currentUntilMs: null },
     ...{ isRunning: false, failingWith: null, failedMessage: null, failingSinceMs: null, failedAtMs: null },
-    ...{ failedReconcile: null, repaired: 0, openIssues: 0, newFields: [], isOffered: true, heldUpBy: null },
+    ...{
+      failedReconcile: null,
+      repaired: 0,
+      openIssues: 0,
+      newFields: [],
+      isOffered: true,
+      hasList: true,
+      heldUpBy: null,
+    },
   })),
   blockedUntilMs: null,
   notOffered: [],
@@ -126,12 +136,13 @@ export async function readAccounts(
     const streams = UNKNOWN.streams.map((unknown): StreamFacts => {
       const row = own.find(({ stream }) => stream === unknown.stream);
       if (row === undefined) return unknown;
-      const { optionalMethods } = streamNamed(row.stream);
+      const { optionalMethods, readMode } = streamNamed(row.stream);
       return {
         ...unknown,
         ...(JSON.parse(row.facts) as Partial<StreamFacts>),
         heldUpBy: holders.get(row.openPid ?? 0) ?? null,
         isOffered: optionalMethods?.every((method) => notOffered.includes(method)) !== true,
+        hasList: readMode.kind !== 'people' || !notOffered.includes('users.list'),
       };
     });
     return { streams, blockedUntilMs: one.blockedUntilMs, notOffered };

@@ -59,6 +59,10 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
     }),
     { level: 'good', sentence: 'Everything is fresh.' },
   ],
+  'people who are named one by one, without a list, for days': [
+    one({ streams: { users: { ...ago(9 * DAY_MS), hasList: false } } }),
+    { level: 'good', sentence: 'Everything is fresh.' },
+  ],
   'a first sync': [
     one({ streams: NEVER }),
     {
