@@ -13,6 +13,13 @@ from (
     select account_id, equipment_id, schedule_id, was_due_at as due_at, completed_at as done_at from safety.equipment_completions
     union all
     select account_id, equipment_id, schedule_id, expires_at, null from safety.equipment_schedules
+    union all
+    -- Moved after it had passed.
+    select s.account_id, s.equipment_id, s.schedule_id, s.expires_at, null
+    from safety.equipment_schedule_states s
+    left join safety.reporting_clock z on z.account_id = s.account_id
+    where (s.expires_at at time zone coalesce(z.timezone, 'UTC'))::date >= (s.valid_from at time zone coalesce(z.timezone, 'UTC'))::date
+      and (s.expires_at at time zone coalesce(z.timezone, 'UTC'))::date < (s.valid_to at time zone coalesce(z.timezone, 'UTC'))::date
   ) c
   left join safety.reporting_clock z on z.account_id = c.account_id
   where c.due_at is not null

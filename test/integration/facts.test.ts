@@ -59,6 +59,14 @@ test('an inspection that was corrected or taken back at the source is shown as t
       ['2026-03-05', '2026-03-04', '2026-03-07T03'],
       ['2026-03-08', '2026-03-07T04', ''],
     ],
+    'moved in advance': [
+      ['2026-03-01', '2025-03-10', '2026-03-10'],
+      ['2026-03-09', '2025-03-10', '2027-03-10'],
+    ],
+    'moved too late': [
+      ['2026-03-01', '2025-03-10', '2026-03-10'],
+      ['2026-03-12', '2025-03-10', '2027-03-10'],
+    ],
     deleted: [
       ['2026-03-01', '2025-03-10', ''],
       ['2026-03-05', '2026-03-04', ''],
@@ -109,6 +117,8 @@ test('an inspection that was corrected or taken back at the source is shown as t
   ).toEqual([
     'corrected backward: 2025-03-10, not known when due',
     'corrected backward: 2026-03-04, 0 days late',
+    'moved in advance: 2025-03-10, not known when due',
+    'moved too late: 2025-03-10, not known when due',
     'on the day, by the clock of the account: 2025-03-10, not known when due',
     'on the day, by the clock of the account: 2026-03-04, not known when due',
     'on the day, by the clock of the account: 2026-03-06, 0 days late',
@@ -124,6 +134,7 @@ test('an inspection that was corrected or taken back at the source is shown as t
   );
   expect(dues.map(({ one }) => one)).toEqual([
     'corrected backward: 2026-03-10, 2026-03-04, true',
+    'moved too late: 2026-03-10, never done',
     'on the day, by the clock of the account: 2026-03-06, 2026-03-06, true',
     'taken back to none: 2026-03-10, never done',
     'typed with a wrong year: 2026-03-14, 2026-03-25, false',
