@@ -1,6 +1,6 @@
 /** One account of the service: the settings that differ between accounts of one warehouse. */
-import { isIP } from 'node:net';
 import { nameSome } from '../shared/format.ts';
+import { isLoopback } from '../shared/loopback.ts';
 import { streamNamed } from '../engine/streams/index.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 import type { ReadVariables } from './read-variables.ts';
@@ -49,11 +49,6 @@ export function offReasonOf(
   if (streamNamed(stream).partitionedBy === undefined) return 'not offered';
   // Where the service does not list them.
   return equipmentTypes.length === 0 ? 'no equipment types' : null;
-}
-
-export function isLoopback(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 /** Half of what a customer of the service usually has for all its integrations. */

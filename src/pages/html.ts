@@ -1,23 +1,11 @@
 /** HTML templates that escape all data; there is no other way to insert a text. */
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-  '`': '&#96;',
-};
+import { escapeMarkup } from '../shared/escape-markup.ts';
 
 /** Control characters, and marks that change the direction of the text after them. */
 // eslint-disable-next-line no-control-regex -- these are the ones
 const CONTROLS = /[\u0000-\u0008\v\f\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 export const withoutControls = (text: string): string => text.replace(CONTROLS, '\ufffd');
-
-function escapeHtml(text: string): string {
-  return withoutControls(text).replace(/[&<>"'`]/g, (character) => ESCAPES[character] ?? '');
-}
 
 /** Safe markup, made by `html` or, for constants of this program, by `trusted`. */
 export class Html {
@@ -32,7 +20,7 @@ export type HtmlValue = Html | string | number | null | false | readonly HtmlVal
 
 function toText(value: HtmlValue): string {
   if (value instanceof Html) return value.text;
-  if (typeof value === 'string') return escapeHtml(value);
+  if (typeof value === 'string') return escapeMarkup(withoutControls(value));
   if (typeof value === 'number') return String(value);
   if (value === null || value === false) return '';
   return value.map(toText).join('');

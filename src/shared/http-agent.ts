@@ -1,6 +1,7 @@
 /** Requests to one HTTP server, through the proxy of HTTPS_PROXY unless NO_PROXY has its host. */
 import { type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { SafetySyncError } from './errors.ts';
+import { isLoopback } from './loopback.ts';
 import { MINUTE_MS, SECOND_MS } from './time.ts';
 
 /** undici uses a little less than a service announces, so that no request uses a connection that the service is closing. */
@@ -29,7 +30,6 @@ interface AgentOptions {
 export function createHttpAgent(origin: string, { connections, connectTimeoutMs }: AgentOptions) {
   // TLS 1.2: specification, "Common protocol".
   const tls = { timeout: connectTimeoutMs, minVersion: 'TLSv1.2' } as const;
-  const isOfThisMachine = /^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(origin).hostname);
   const agent = new EnvHttpProxyAgent({
     connections,
     pipelining: 1,
@@ -42,7 +42,7 @@ export function createHttpAgent(origin: string, { connections, connectTimeoutMs 
     proxyTls: tls,
     // As curl: a proxy for https only.
     httpProxy: '',
-    httpsProxy: isOfThisMachine ? '' : readProxy(),
+    httpsProxy: isLoopback(new URL(origin).hostname) ? '' : readProxy(),
   });
   return {
     request: (options: Omit<Dispatcher.RequestOptions, 'origin'>): Promise<Dispatcher.ResponseData> =>

@@ -8,15 +8,16 @@ export interface Pseudonyms {
   readonly secretId: string;
 }
 
-const PREFIX = 'pseudonym:';
+/** Also of a shortened one. */
+export const PSEUDONYM_PREFIX = 'pseudonym:';
 const HEX_DIGITS = 32;
 const PSEUDONYM = /^pseudonym:[0-9a-f]{32}$/;
 
 /** Shortens pseudonyms for a page: eight digits distinguish them. */
 export const shortenPseudonyms = (text: string): string =>
-  text.replace(/pseudonym:[0-9a-f]{32}/g, (one) => `${one.slice(0, PREFIX.length + 8)}…`);
+  text.replace(/pseudonym:[0-9a-f]{32}/g, (one) => `${one.slice(0, PSEUDONYM_PREFIX.length + 8)}…`);
 
-export const isPseudonym = (text: string): boolean => text.startsWith(PREFIX) && PSEUDONYM.test(text);
+export const isPseudonym = (text: string): boolean => PSEUDONYM.test(text);
 
 /** Number of values with a cached pseudonym, because values repeat. */
 const MOST_KNOWN = 50_000;
@@ -30,7 +31,7 @@ export function createPseudonyms(secret: string): Pseudonyms {
       if (isPseudonym(text)) return text;
       let pseudonym = known.get(text);
       if (pseudonym === undefined) {
-        pseudonym = PREFIX + hmac(text);
+        pseudonym = PSEUDONYM_PREFIX + hmac(text);
         if (known.size >= MOST_KNOWN) known.clear();
         known.set(text, pseudonym);
       }

@@ -1,4 +1,5 @@
 /** Links to records in the service, by templates such as `https://service.example.com/followups/{id}`. Pure. */
+import { PSEUDONYM_PREFIX } from './pseudonym.ts';
 
 export const RECORD_KINDS = ['followup', 'resource', 'equipment', 'employee'] as const;
 export type RecordKind = (typeof RECORD_KINDS)[number];
@@ -8,8 +9,6 @@ export type RecordUrls = Readonly<Partial<Record<RecordKind, string | undefined>
 
 /** What identifies a record in a template; a follow-up has all of them. */
 const PLACEHOLDER = /\{(id|response_id|form_id)\}/g;
-/** Also of a shortened pseudonym. */
-const PSEUDONYM_PREFIX = 'pseudonym:';
 
 /** https or http, with a placeholder behind the host name: an id must not choose the host. */
 export function isRecordUrlTemplate(template: string): boolean {

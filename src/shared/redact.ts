@@ -1,4 +1,6 @@
 /** Removes secrets from texts: the log from everything it writes, the client from every text of a server. */
+import { escapeMarkup } from './escape-markup.ts';
+
 export type Redact = (text: string) => string;
 
 interface RedactOptions {
@@ -14,14 +16,6 @@ interface RedactOptions {
 /** A shorter secret is an everyday word, and a text without that word would be unreadable. */
 const SHORTEST_SECRET = 4;
 
-const HTML: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
 /** Every spelling that a secret can have in a text. */
 function spellingsOf(secret: string): string[] {
   const inJson = JSON.stringify(secret).slice(1, -1);
@@ -30,7 +24,7 @@ function spellingsOf(secret: string): string[] {
     inJson,
     inJson.replaceAll('/', '\\/'),
     encodeURIComponent(secret),
-    secret.replace(/[&<>"']/g, (one) => HTML[one] ?? one),
+    escapeMarkup(secret),
     Buffer.from(secret).toString('base64'),
   ];
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { SafetySyncError } from './errors.ts';
 
 /** Time as an argument: code that needs the time receives a clock. */
@@ -62,8 +63,7 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 
 /** Resolves when the signal is aborted. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  if (!signal.aborted) await once(signal, 'abort');
 }
 
 type InTime<T> = { readonly inTime: true; readonly value: T } | { readonly inTime: false };

@@ -23,8 +23,9 @@ export function readEntries(bytes: Buffer): Map<string, string> {
   return files;
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' };
-const toText = (xml: string): string => xml.replace(/&(\w+);/g, (_, name: string) => ENTITIES[name] ?? '?');
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
+const toText = (xml: string): string =>
+  xml.replace(/&([#\w]+);/g, (_, name: string) => ENTITIES[name] ?? '?');
 
 export interface ReadCell {
   readonly type: string;

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import { SafetySyncError } from '../../shared/errors.ts';
+import { isLoopback } from '../../shared/loopback.ts';
 
 const ENCODING =
   'in user and password write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25; the password p@ss/word is p%40ss%2Fword';
@@ -136,7 +137,7 @@ export function parseDatabaseUrl(text: string) {
   const name = parameters['host'] ?? decode(hostText).replace(/^\[(.*)\]$/, '$1');
   const host = orUndefined(name) ?? parameters['hostaddr'] ?? findHost(port);
   const path = host.startsWith('/') ? `${host}/.s.PGSQL.${port}` : undefined;
-  const isLocal = path !== undefined || host === 'localhost' || host === '::1' || /^127\.[\d.]+$/.test(host);
+  const isLocal = path !== undefined || isLoopback(host);
   const timeout = parameters['connect_timeout'] ?? String(CONNECT_TIMEOUT_SECONDS);
   if (!/^\d+$/.test(timeout)) refuse('connect_timeout must be a number of seconds');
   return {

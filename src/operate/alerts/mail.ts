@@ -1,4 +1,4 @@
-import { isLoopback } from '../../config/account-config.ts';
+import { isLoopback } from '../../shared/loopback.ts';
 import type { MailConfig } from '../../config/notification-config.ts';
 import { createRedactor, type Redact } from '../../shared/redact.ts';
 import { ATTEMPT_MS, type Channel, NotAccepted } from './channel.ts';

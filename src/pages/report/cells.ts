@@ -1,5 +1,6 @@
 /** Rows of the report's lists as cells, and the words for their columns. */
 import type { SQL } from 'drizzle-orm';
+import { capital } from '../../shared/format.ts';
 import type { Readable } from './statement.ts';
 
 export type Cell = string | number | boolean | null;
@@ -59,7 +60,7 @@ export function titleOf(column: string): string {
     .replace(/^is_|_(?:on|name|label)$/g, '')
     .replaceAll('_', ' ')
     .replace('followup', 'follow-up');
-  return WORDS[column] ?? `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+  return WORDS[column] ?? capital(text);
 }
 
 export const isDay = (column: string): boolean => column.endsWith('_on');

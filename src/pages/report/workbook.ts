@@ -5,6 +5,7 @@
 import { strToU8, Zip, ZipDeflate } from 'fflate';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { DAY_MS } from '../../shared/time.ts';
+import { escapeMarkup } from '../../shared/escape-markup.ts';
 import { withoutControls } from '../html.ts';
 
 /** A URL is a link. */
@@ -51,14 +52,10 @@ const NUMBER = 4;
 const TEXT = 5;
 const STYLES = `${HEAD}<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><fonts count="3"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font><font><u/><sz val="11"/><color rgb="FF26588F"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="6"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1" applyAlignment="1"><alignment horizontal="left" vertical="top" indent="1" wrapText="1"/></xf><xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyAlignment="1"><alignment horizontal="left" vertical="top" indent="1"/></xf><xf numFmtId="0" fontId="2" fillId="0" borderId="0" xfId="0" applyFont="1" applyAlignment="1"><alignment vertical="top"/></xf><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1"><alignment vertical="top"/></xf><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1"><alignment horizontal="left" vertical="top" indent="1" wrapText="1"/></xf></cellXfs></styleSheet>`;
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-
 /** `_x000D_` in a workbook means a character, so a text of this form is escaped. */
 function toXml(text: string): string {
-  return withoutControls(text)
-    .replace(/[\ufffe\uffff]/g, '\ufffd')
-    .replace(/_(?=x[0-9A-F]{4}_)/gi, '_x005F_')
-    .replace(/[&<>"]/g, (character) => ENTITIES[character] ?? '');
+  const printable = withoutControls(text).replace(/[\ufffe\uffff]/g, '\ufffd');
+  return escapeMarkup(printable.replace(/_(?=x[0-9A-F]{4}_)/gi, '_x005F_'));
 }
 
 /** `A`, …, `Z`, `AA`, … */
