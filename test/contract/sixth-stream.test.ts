@@ -48,7 +48,7 @@ const workSitesStream: StreamDefinition = {
   },
   method: 'work-sites.list',
   responseKey: 'sites',
-  readMode: { kind: 'snapshot', per: 'account' },
+  readMode: { kind: 'snapshot' },
   keyField: 'id',
   parent: workSites,
   fields: siteFields,

@@ -68,8 +68,7 @@ export async function* readBackfill(walks: Walks, read: ReadRequest): Steps<Back
     yield { kind: 'commit' };
   }
   let responses = 0;
-  const total =
-    newest === undefined ? await list.askTotalIfReadable(toFilters(range)) : newest.page.paging?.total;
+  const total = newest === undefined ? await list.askTotal(toFilters(range)) : newest.page.paging?.total;
   const toProgress = () => ({
     records: slices.reduce((sum, slice) => sum + slice.records, 0),
     total: total ?? null,

@@ -7,6 +7,8 @@ import type { ReadRequest } from './read-request.ts';
 import { readMs } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
+/** The service calculates the list at most once in this time. */
+const CACHE_MS = 15 * MINUTE_MS;
 /** A `last_updated` that is later than the response's own Date by more than this lies in the future. */
 const MOST_AHEAD_MS = MINUTE_MS;
 /** A list that is calculated anew between two pages is read again, this often. */
@@ -19,13 +21,11 @@ function readLastUpdated({ envelope }: Pick<ListPage, 'envelope'>): number | und
   return ms === undefined ? undefined : Math.floor(ms);
 }
 
-export async function* readCachedList(
-  { stream, state, service, kind, filters, force = false }: ReadRequest,
-  { cacheMs }: { readonly cacheMs: number },
-): Steps<ReadOutcome> {
+export async function* readCachedList(read: ReadRequest): Steps<ReadOutcome> {
+  const { stream, state, service, kind, filters, force = false } = read;
   if (kind === 'sync' && !force && state.freshForMs > 0) {
     const minutes = Math.ceil(state.freshForMs / MINUTE_MS);
-    const reason = `the service calculates the training list at most every ${cacheMs / MINUTE_MS} minutes; the stored one is current for another ${minutes} min`;
+    const reason = `the service calculates the training list at most every ${CACHE_MS / MINUTE_MS} minutes; the stored one is current for another ${minutes} min`;
     return { kind: 'skipped', reason, dueInMs: state.freshForMs };
   }
   const stored = state.calculatedAt ?? -Infinity;
@@ -39,7 +39,7 @@ export async function* readCachedList(
     const sentMs = readLastUpdated(first) ?? timeMs;
     // A `last_updated` in the future is an error of the data: the list existed when the response was made.
     const calculatedAt = sentMs > timeMs + MOST_AHEAD_MS ? timeMs : sentMs;
-    const freshForMs = Math.max(0, Math.min(cacheMs, cacheMs - timeMs + calculatedAt));
+    const freshForMs = Math.max(0, Math.min(CACHE_MS, CACHE_MS - timeMs + calculatedAt));
     // A stored time in the service's future is from before its clock was put back.
     const isOlder = calculatedAt < stored && stored <= timeMs + MOST_AHEAD_MS;
     if (kind !== 'backfill' && isOlder) {

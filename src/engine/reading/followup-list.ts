@@ -28,9 +28,6 @@ export function createFollowupList(stream: StreamDefinition, service: Service) {
   const ask = (params: Params, isSuspect = false): Promise<ListPage> =>
     fetchPage(service, { ...list, params, retries: isSuspect ? 1 : undefined });
 
-  const askTotal = async (params: Params): Promise<number | undefined> =>
-    (await ask({ ...params, limit: 1 })).paging?.total;
-
   return {
     service,
     method,
@@ -69,14 +66,14 @@ export function createFollowupList(stream: StreamDefinition, service: Service) {
       throw failure;
     },
 
-    /** How many there are; undefined: the service does not say. */
-    askTotal,
-
-    /** Undefined also where the service fails for the newest record, which the response would contain. */
-    askTotalIfReadable: async (params: Params): Promise<number | undefined> =>
-      await askTotal(params).catch((error: unknown) => {
+    /** How many there are; undefined: the service does not say, or fails for the newest record, which the response would contain. */
+    async askTotal(params: Params = {}): Promise<number | undefined> {
+      try {
+        return (await ask({ ...params, limit: 1 })).paging?.total;
+      } catch (error) {
         if (!isRequestSpecific(error)) throw error;
         return undefined;
-      }),
+      }
+    },
   };
 }

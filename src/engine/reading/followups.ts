@@ -104,7 +104,7 @@ async function* readEverything(run: FollowupRun, watermark: number | null): Step
   const outcome = toOutcome(run, { watermark: first ? nextWatermark(watermark, first) : watermark });
   if (first === undefined || outcome.failure !== null) return outcome;
   const changedUpToMs = Math.max(newestMs, first.timeMs - LATE_MS);
-  const totals = [first.total, await list.askTotalIfReadable({})].filter((total) => total !== undefined);
+  const totals = [first.total, await list.askTotal()].filter((total) => total !== undefined);
   const tookMs = Math.round(read.service.clock.monotonicMs() - begunMs);
   return {
     ...outcome,
@@ -126,14 +126,14 @@ async function* readDrift(run: FollowupRun, readUpTo: number): Steps<ReadOutcome
   const { read, list, notes } = run;
   const { agoMs, tookMs, difference: knownDifference } = read.state.completeRead;
   yield { kind: 'commit' };
-  const total = await list.askTotalIfReadable({});
+  const total = await list.askTotal();
   if (total === undefined) return toOutcome(run, { watermark: readUpTo });
   if (total === (await read.warehouse.countListed()))
     return toOutcome(run, { watermark: readUpTo, ...(knownDifference !== 0 && { difference: 0 }) });
   const watermark = yield* readChanges(run, readUpTo);
   if (run.failed.length > 0) return toOutcome(run, { watermark });
   yield { kind: 'commit' };
-  const after = (await list.askTotalIfReadable({})) ?? total;
+  const after = (await list.askTotal()) ?? total;
   const difference = differenceOf(await read.warehouse.countListed(), [total, after]);
   if (difference === 0) return toOutcome(run, { watermark });
   const what = `the service counts ${formatNumber(Math.abs(difference), 'follow-up')} ${difference > 0 ? 'more' : 'fewer'} than are stored`;

@@ -157,7 +157,7 @@ const createdOf = (record: Received): number =>
 export async function* readSettledList(
   service: Service,
   asked: ListAsked,
-): AsyncGenerator<ListPage, ListRead, undefined> {
+): AsyncGenerator<ListPage, void, undefined> {
   let beganMs: number | undefined;
   let before: ReadonlySet<string> | undefined;
   for (let pass = 1; ; pass += 1) {
@@ -172,7 +172,7 @@ export async function* readSettledList(
       yield next.value;
     }
     const read = next.value;
-    if (read.isComplete && (pages === 1 || !isNew)) return read;
+    if (read.isComplete && (pages === 1 || !isNew)) return;
     if (pass === MOST_PASSES) throw incomplete(asked, read);
     before = read.names;
   }
@@ -181,18 +181,15 @@ export async function* readSettledList(
 /** A list that comes whole. Its failure is thrown only where every further request would fail, too. */
 export async function readWholeList(service: Service, asked: ListAsked) {
   const pages: (readonly Received[])[] = [];
-  const recordsOf = () => (pages.length === 1 ? (pages[0] ?? []) : pages.flat());
   try {
-    const list = readSettledList(service, asked);
-    let next = await list.next();
-    for (; next.done !== true; next = await list.next()) pages.push(next.value.records);
-    return { records: recordsOf(), count: next.value.names.size, failure: null };
+    for await (const page of readSettledList(service, asked)) pages.push(page.records);
+    return { records: pages.flat(), failure: null };
   } catch (error) {
     if (!(error instanceof SafetySyncError)) throw error;
     const { code, recovery } = error;
     const isOfAll = ['fail_run', 'fix_usage'].includes(recovery) || code === 'interrupted';
     if (isOfAll && !isNotOffered(code)) throw error;
-    return { records: recordsOf(), count: 0, failure: error };
+    return { records: pages.flat(), failure: error };
   }
 }
 

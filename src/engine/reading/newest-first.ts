@@ -18,11 +18,8 @@ export async function* readNewestFirst(read: ReadRequest): Steps<ReadOutcome> {
   if (isOrdinary && isLeftAlone((await warehouse.readOptionalMethods()).get(method))) return notOffered;
   const mayStop = isOrdinary && (state.completeRead.agoMs ?? Infinity) < COMPLETE_READ_MS;
   const remember = (code: string | null) => writes({ kind: 'methods', results: [{ method, code }] });
-  const list = readSettledList(service, askedOf(stream, filters));
   try {
-    let next = await list.next();
-    for (; next.done !== true; next = await list.next()) {
-      const { records: page, paging } = next.value;
+    for await (const { records: page, paging } of readSettledList(service, askedOf(stream, filters))) {
       const isPart = page.length < (paging?.total ?? Infinity);
       const isEnd = mayStop && isPart && (await warehouse.areStored(page));
       // Without writes of its own a step would keep all pages in one transaction.

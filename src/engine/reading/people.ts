@@ -16,6 +16,7 @@ import { isWireRecord, recordKey } from '../streams/wire.ts';
 import { NONE_OFFERED, nothingDue } from './names.ts';
 import { readOptionalList } from './list.ts';
 import type { ReadRequest } from './read-request.ts';
+import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 /** Requests of users.info in one sync: scheduled ones leave the budget to the other streams. */
@@ -33,19 +34,15 @@ const REFUSES_THE_FORM = new Set<ErrorCode>([
 const toParameter = (form: UserForm, id: string): string | number =>
   form === 'user' && /^[1-9]\d{0,14}$/.test(id) ? Number(id) : id;
 
-interface Answer {
-  /** null: the service does not know the person, or no name of them. */
-  readonly person: Received | null;
-  /** null: it is unknown which form the service understands. */
-  readonly form: UserForm | null;
-}
-
-/** `worked`: the form that the service has understood. Error: it refuses both forms, and none ever worked. */
+/**
+ * `worked`: the form that the service has understood; null: it is unknown. `person`: null where the service does not know the
+ * person, or no name of them. Error: it refuses both forms, and none ever worked.
+ */
 async function askForPerson(
   { stream, service: { api, meter, signal } }: ReadRequest,
   id: string,
   worked: UserForm | null,
-): Promise<Answer> {
+): Promise<{ readonly person: Received | null; readonly form: UserForm | null }> {
   for (const form of worked === 'user' ? FORMS.toReversed() : FORMS) {
     try {
       const params = { [form]: toParameter(form, id) };
@@ -97,13 +94,14 @@ async function* readSinglePeople(read: ReadRequest, info: MethodState | undefine
 }
 
 export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
-  const { warehouse, service, state, kind, force } = read;
+  const { stream, warehouse, service, state, kind, force } = read;
   const methods = await warehouse.readOptionalMethods();
   const { listed, hasNew } = await warehouse.readKnownPeople();
   const notes: string[] = [];
   let code = methods.get('users.list')?.code ?? null;
   if (kind !== 'sync' || force === true || isListDue(methods.get('users.list'), hasNew)) {
-    const { result, count, failure, ...list } = await readOptionalList(service, 'users.list');
+    const { result, failure, ...list } = await readOptionalList(service, 'users.list');
+    const count = new Set(list.records.map((one) => recordName(one, stream.keyField))).size;
     const isRead = result.code === null;
     const isShort = isRead && !state.isMoved && (count === 0 || count * 2 < listed);
     if (isShort && listed > 0)

@@ -13,23 +13,16 @@ import type { KnownRecord, Params, ReadRequest } from './read-request.ts';
 import { readSnapshot } from './snapshot.ts';
 import { records, type ReadOutcome, type Step, type Steps } from './step.ts';
 
-function readByMode(request: ReadRequest): Steps<ReadOutcome> {
-  const { stream } = request;
-  switch (stream.readMode.kind) {
-    case 'snapshot':
-      return readSnapshot(request, stream.readMode.per);
-    case 'cached_list':
-      return readCachedList(request, stream.readMode);
-    case 'incremental':
-      return readFollowups(request);
-    case 'newest_first':
-      return readNewestFirst(request);
-    case 'people':
-      return readPeople(request);
-    case 'names':
-      return readNames(request);
-  }
-}
+type Reader = (request: ReadRequest) => Steps<ReadOutcome>;
+
+const READERS: Readonly<Record<StreamDefinition['readMode']['kind'], Reader>> = {
+  snapshot: readSnapshot,
+  cached_list: readCachedList,
+  incremental: readFollowups,
+  newest_first: readNewestFirst,
+  people: readPeople,
+  names: readNames,
+};
 
 /**
  * What selects one record, or a few with it. The service has no filter by the id of a follow-up or a completion. The training
@@ -49,7 +42,7 @@ function filtersFor({ stream: { readMode } }: ReadRequest, { key, stored }: Know
 
 /** A response with members that are not known may be only a part of the list: what it lacks is not deleted. */
 async function* readToEnd(request: ReadRequest): AsyncGenerator<Step, void> {
-  const outcome = yield* readByMode(request);
+  const outcome = yield* READERS[request.stream.readMode.kind](request);
   const unknown = [...request.service.meter.unknownMembers].join(', ');
   const isDoubtful = outcome.kind === 'read' && outcome.covered !== null && unknown !== '';
   const doubt = `nothing was marked deleted, because the response has members that are not known: ${unknown}`;

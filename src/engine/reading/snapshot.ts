@@ -82,15 +82,13 @@ async function* readPartitions(
 }
 
 /** Reads every partition: the account, or each equipment type. Without a proof that all was shown nothing is deleted. */
-export async function* readSnapshot(
-  read: ReadRequest,
-  per: 'account' | 'equipment_type',
-): Steps<ReadOutcome> {
-  const { onlyRecord } = read;
+export async function* readSnapshot(read: ReadRequest): Steps<ReadOutcome> {
+  const { stream, onlyRecord } = read;
   // The reader ends where the record is found.
   const likely = onlyRecord?.requestedType ?? null;
   if (likely !== null) yield* readPartitions(read, { types: [likely] });
-  const found: PartitionsToRead | null = per === 'account' ? { types: null } : yield* findTypes(read);
+  const isWhole = stream.partitionedBy === undefined;
+  const found: PartitionsToRead | null = isWhole ? { types: null } : yield* findTypes(read);
   if (found === null && onlyRecord !== undefined)
     throw new SafetySyncError('configuration_invalid', NO_TYPES);
   if (found === null) return { kind: 'skipped', reason: NO_TYPES };

@@ -183,8 +183,8 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
   if (failures === 0 && recordsBefore === 0 && first !== undefined && seen.size < (first.total ?? 0)) {
     // Records were deleted, or the order is another one. What changed since the first response does not count.
     const updated_before = Math.max(first.timeMs, (first.seenMs ?? 0) + 1);
-    const total = await list.askTotal({ ...paramsOf(range), updated_before });
-    if (seen.size < (total ?? 0)) return yield* readAllByPages();
+    const { paging } = await list.ask({ ...paramsOf(range), updated_before, limit: 1 });
+    if (seen.size < (paging?.total ?? 0)) return yield* readAllByPages();
   }
   return { first, newestMs };
 }

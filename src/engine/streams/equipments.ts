@@ -202,7 +202,7 @@ export const equipmentsStream: StreamDefinition = {
   }),
   method: 'equipments.list',
   responseKey: 'equipments',
-  readMode: { kind: 'snapshot', per: 'equipment_type' },
+  readMode: { kind: 'snapshot' },
   optionalMethods: ['equipmenttypes.list'],
   partitionedBy: { column: 'equipment_type_id', requested: equipmentAskedTypes },
   keyField: 'id',

@@ -65,7 +65,7 @@ export const resourcesStream: StreamDefinition = {
   }),
   method: 'resources.list',
   responseKey: 'resources',
-  readMode: { kind: 'snapshot', per: 'account' },
+  readMode: { kind: 'snapshot' },
   keyField: 'id',
   parent: resources,
   fields: recordFields,

@@ -53,10 +53,10 @@ interface NormalizedRecord {
 
 /** The read mode of a stream; `engine/reading` has a reader for each. */
 type ReadMode =
-  /** One response contains all records of the account, or of one equipment type. */
-  | { readonly kind: 'snapshot'; readonly per: 'account' | 'equipment_type' }
+  /** One response contains all records of the account, or of one partition (`partitionedBy`). */
+  | { readonly kind: 'snapshot' }
   /** All pages of one cached list. */
-  | { readonly kind: 'cached_list'; readonly cacheMs: number; readonly pageSize: number }
+  | { readonly kind: 'cached_list'; readonly pageSize: number }
   /** A newest-first list with creation and update filters. */
   | { readonly kind: 'incremental'; readonly pageSize: number }
   /** A newest-first list without filters by time. */

@@ -1,6 +1,6 @@
 /** Training status of each employee and the completions with their times (specification: training-employee-status.list). */
 import { index, primaryKey } from 'drizzle-orm/pg-core';
-import { MINUTE_MS, toIso } from '../../shared/time.ts';
+import { toIso } from '../../shared/time.ts';
 import { describeTraining } from '../../dictionary/training.ts';
 import { accountId, bookkeeping, instant, safetySchema, statePeriod, stateStart, idText } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, childOf, tableColumns } from './fields.ts';
@@ -96,7 +96,7 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   }),
   method: 'training-employee-status.list',
   responseKey: 'employees',
-  readMode: { kind: 'cached_list', cacheMs: 15 * MINUTE_MS, pageSize: 1000 },
+  readMode: { kind: 'cached_list', pageSize: 1000 },
   keyField: 'm_user_id',
   parent: trainingEmployeeStatus,
   fields: recordFields,
