@@ -1,10 +1,17 @@
 /** Reads and writes `safety_sync.backfill_slices` and the plan in `stream_state`. Times in ms since 1970. */
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { toIso } from '../../shared/time.ts';
 import type { BackfillPlan, LedgerChange, LedgerSlice } from '../streams/state.ts';
 import type { Queryable } from '../database/connection.ts';
 import { backfillSlices, isOf, streamState, type StreamKey } from './control-tables.ts';
 import { asInserted, msOf, type TransactionTime } from '../database/sql-names.ts';
+
+/** The ends of time: a slice that reaches one of them has no bound there. */
+const BEGINNING = '1970-01-01T00:00:00Z';
+const END = '2100-01-01T00:00:00Z';
+const endOf = (time: string): SQL =>
+  sql`case ${sql.raw(time)} when ${BEGINNING}::timestamptz then '-Infinity' when ${END}::timestamptz then 'Infinity' else ${msOf(time)} end`;
+const toEnd = (ms: number): string => toBound(ms) ?? (ms < 0 ? BEGINNING : END);
 
 type ReadRow<Row> = Row & Record<string, unknown>;
 
@@ -15,7 +22,7 @@ export async function readLedger(db: Queryable, key: StreamKey) {
       ${msOf('backfill_watermark')} as watermark
     from ${streamState} where ${isOf(key)} and backfill_started_at is not null`);
   const slices = await db.execute<ReadRow<LedgerSlice>>(sql`
-    select ${msOf('created_from')} as "fromMs", ${msOf('created_to')} as "toMs", ${msOf('coalesce(read_to, created_to)')} as "readToMs",
+    select ${endOf('created_from')} as "fromMs", ${endOf('created_to')} as "toMs", ${endOf('coalesce(read_to, created_to)')} as "readToMs",
       status, expected::float8 as expected, records::float8 as records
     from ${backfillSlices} where ${isOf(key)} order by created_to desc, created_from`);
   return { plan, slices };
@@ -50,7 +57,7 @@ export async function writeLedger(
       case 'repaired':
         for (const { fromMs, toMs } of change.slices)
           await db.execute(sql`delete from ${backfillSlices} where ${isOf(scope)} and status = 'failed'
-            and created_from = ${toIso(fromMs)} and created_to = ${toIso(toMs)}`);
+            and created_from = ${toEnd(fromMs)} and created_to = ${toEnd(toMs)}`);
         break;
       case 'slice':
         await writeSlice(db, scope, change.slice);
@@ -67,7 +74,7 @@ async function writeSlice(
   await db.execute(sql`
     insert into ${backfillSlices} as s
       (account_id, stream, created_from, created_to, status, read_to, expected, records, finished_at)
-    values (${accountId}, ${stream}, ${toIso(fromMs)}, ${toIso(toMs)}, ${status}, ${toIso(readToMs)}, ${expected}, ${records},
+    values (${accountId}, ${stream}, ${toEnd(fromMs)}, ${toEnd(toMs)}, ${status}, ${toEnd(readToMs)}, ${expected}, ${records},
       ${status === 'pending' ? null : now})
     on conflict (account_id, stream, created_from, created_to) do update
       set ${asInserted(['status', 'read_to', 'expected', 'records', 'finished_at'])} where s.status <> 'failed'`);

@@ -6,7 +6,7 @@ import { isRequestSpecific } from '../api/response-errors.ts';
 import { ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
 import type { Received } from '../../shared/received.ts';
 import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
-import { cutEvenly, isSameRange, ofLedger, toFilters, unreadSlice, WHOLE_TIME } from './creation-time.ts';
+import { cutEvenly, isSameRange, toFilters, unreadSlice, WHOLE_TIME } from './creation-time.ts';
 import type { FollowupList, Newest } from './followup-list.ts';
 import { isBeyondLast } from './list.ts';
 import type { ReadRequest } from './read-request.ts';
@@ -81,14 +81,13 @@ export async function* readBackfill(walks: Walks, read: ReadRequest): Steps<Back
       slice = slices[at] = { ...slice, ...to };
       return { writes: [{ kind: 'slice', slice }], progress: toProgress() };
     };
-    const { first } = yield* walk(walks, ofLedger(begun), {
+    const { first } = yield* walk(walks, begun, {
       newest: slices.length === 1 ? newest : undefined,
-      records: begun.records,
-      ...(begun.readToMs < begun.toMs && { readToMs: begun.readToMs }),
-      note({ readToMs, total: expected = null, ...reached }) {
+      begun,
+      note({ readToMs, records: count, expected }) {
         responses += 1;
-        const ms = Math.max(readToMs, slice.fromMs);
-        return change({ ...reached, readToMs: ms, expected: slice.expected ?? expected });
+        const ms = Math.max(readToMs, begun.fromMs);
+        return change({ readToMs: ms, records: count, expected: slice.expected ?? expected });
       },
     });
     watermark ??= first === undefined ? null : nextWatermark(null, first);

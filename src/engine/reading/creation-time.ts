@@ -4,8 +4,6 @@ import type { LedgerSlice, SliceStatus, TimeSlice } from '../streams/state.ts';
 import type { Params } from './read-request.ts';
 
 export const WHOLE_TIME: TimeSlice = { fromMs: -Infinity, toMs: Infinity };
-/** The ledger's ends of time: a range that reaches one of them is requested without that bound. */
-const LEDGER_TIME: TimeSlice = { fromMs: 0, toMs: Date.parse('2100-01-01T00:00:00Z') };
 
 export const isSameRange = (one: TimeSlice, other: TimeSlice): boolean =>
   one.fromMs === other.fromMs && one.toMs === other.toMs;
@@ -16,22 +14,11 @@ export const isWholeTime = (range: TimeSlice): boolean => isSameRange(range, WHO
 export const secondOf = (ms: number): number => Math.floor(ms / SECOND_MS) * SECOND_MS;
 export const afterSecondOf = (ms: number): number => secondOf(ms) + SECOND_MS;
 
-/** A range as the ledger has it: whole seconds, with finite ends. */
-export const toLedger = ({ fromMs, toMs }: TimeSlice): TimeSlice => ({
-  fromMs: Math.max(secondOf(fromMs), LEDGER_TIME.fromMs),
-  toMs: Math.min(afterSecondOf(toMs - 1), LEDGER_TIME.toMs),
-});
-
-/** Of which nothing is stored. */
-export function unreadSlice(range: TimeSlice, status: SliceStatus): LedgerSlice {
-  const ends = toLedger(range);
-  return { ...ends, status, readToMs: ends.toMs, expected: null, records: 0 };
+/** Of which nothing is stored. In whole seconds. */
+export function unreadSlice({ fromMs, toMs }: TimeSlice, status: SliceStatus): LedgerSlice {
+  const endMs = afterSecondOf(toMs - 1);
+  return { fromMs: secondOf(fromMs), toMs: endMs, status, readToMs: endMs, expected: null, records: 0 };
 }
-
-export const ofLedger = ({ fromMs, toMs }: TimeSlice): TimeSlice => ({
-  fromMs: fromMs <= LEDGER_TIME.fromMs ? -Infinity : fromMs,
-  toMs: toMs >= LEDGER_TIME.toMs ? Infinity : toMs,
-});
 
 /** The service's bounds are exclusive. */
 export const toFilters = ({ fromMs, toMs }: TimeSlice): Params => ({

@@ -4,15 +4,7 @@ import { formatDuration, formatNumber } from '../../shared/format.ts';
 import { HOUR_MS } from '../../shared/time.ts';
 import type { StateChange, TimeSlice } from '../streams/state.ts';
 import { readBackfill } from './backfill.ts';
-import {
-  describeRange,
-  isSameRange,
-  isWholeTime,
-  ofLedger,
-  toLedger,
-  unionOf,
-  WHOLE_TIME,
-} from './creation-time.ts';
+import { describeRange, isSameRange, isWholeTime, unionOf, WHOLE_TIME } from './creation-time.ts';
 import { createFollowupList } from './followup-list.ts';
 import type { ReadRequest } from './read-request.ts';
 import { type ReadOutcome, type Steps, writes } from './step.ts';
@@ -50,7 +42,7 @@ async function* readWhole(run: FollowupRun, ranges: readonly TimeSlice[], open: 
   run.failed = [];
   let last;
   for (const range of ranges) last = yield* walk(run, range);
-  const isOpen = (slice: TimeSlice) => run.failed.some((one) => isSameRange(toLedger(one.range), slice));
+  const isOpen = (slice: TimeSlice) => run.failed.some(({ range }) => isSameRange(range, slice));
   const slices = open.filter((slice) => !isOpen(slice));
   if (slices.length > 0) yield writes({ kind: 'repaired', slices });
   return last;
@@ -58,8 +50,8 @@ async function* readWhole(run: FollowupRun, ranges: readonly TimeSlice[], open: 
 
 /** Those of earlier runs, and those that have failed since. */
 async function* retryFailed(run: FollowupRun, known: readonly TimeSlice[]): Steps {
-  const open = [...known, ...run.failed.map(({ range }) => toLedger(range))];
-  yield* readWhole(run, unionOf(open).map(ofLedger), open);
+  const open = [...known, ...run.failed.map(({ range }) => range)];
+  yield* readWhole(run, unionOf(open), open);
 }
 
 /** Changes were stored up to the watermark, but those in failed slices, so the run fails while one is open. */
@@ -79,7 +71,7 @@ function toOutcome({ read, failed, notes }: FollowupRun, state: StateChange): Re
 async function* readPlanned(run: FollowupRun): Steps<ReadOutcome> {
   const { range = WHOLE_TIME, kind, state } = run.read;
   const within = ({ fromMs, toMs }: TimeSlice): boolean => fromMs >= range.fromMs && toMs <= range.toMs;
-  const known = (await readOpen(run)).filter((slice) => within(ofLedger(slice)));
+  const known = (await readOpen(run)).filter(within);
   const { isOneResponse, ...end } = yield* readBackfill(run, run.read);
   let { watermark } = end;
   const { failed } = run;

@@ -10,7 +10,7 @@
 import type { Received } from '../../shared/received.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
-import type { TimeSlice } from '../streams/state.ts';
+import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { recordKey } from '../streams/wire.ts';
 import { afterSecondOf, describeRange, secondOf, toFilters, unreadSlice } from './creation-time.ts';
 import type { FollowupList, Newest } from './followup-list.ts';
@@ -22,32 +22,21 @@ import { type FirstResponse, readFirstResponse } from './watermark.ts';
 /** What the walks of one run have in common. */
 export interface Walks {
   readonly list: FollowupList;
-  /** Ranges that the service does not return, or where it contradicts itself. A walk goes on below them. */
+  /** Ranges that the service does not return, or where it contradicts itself, as the ledger has them. A walk goes on below them. */
   failed: readonly { readonly range: TimeSlice; readonly error: SafetySyncError }[];
   readonly notes: string[];
   /** Texts of the records without a usable key: another walk of the run would have each of them rejected again. */
   readonly keyless: Set<string>;
 }
 
-/** How far a walk came. */
-interface Reached {
-  /** Everything created from here on was yielded, but what failed. A whole second. */
-  readonly readToMs: number;
-  /** Different records created from there on. */
-  readonly records: number;
-  /** By the first response. */
-  readonly total: number | undefined;
-}
-
 interface WalkStart {
   readonly filters?: Params;
   /** The newest records of the range, which were requested already. */
   readonly newest?: Newest | undefined;
-  /** An earlier walk read the range from here on, and this number of records. */
-  readonly readToMs?: number;
-  readonly records?: number;
-  /** What is stored together with the records of a response. */
-  readonly note?: (reached: Reached) => Partial<RecordsStep>;
+  /** How far an earlier walk came. */
+  readonly begun?: Pick<LedgerSlice, 'readToMs' | 'records'>;
+  /** What is stored together with the records of a response. Everything from `readToMs` on was yielded, but what failed. */
+  readonly note?: (reached: Pick<LedgerSlice, 'readToMs' | 'records' | 'expected'>) => Partial<RecordsStep>;
 }
 
 interface WalkEnd {
@@ -72,13 +61,13 @@ export function isNewestFirst(list: readonly Received[], { fromMs, toMs }: TimeS
 
 export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {}): Steps<WalkEnd> {
   const { list } = run;
-  const { filters = {}, readToMs = range.toMs, records: recordsBefore = 0, note } = start;
+  const { filters = {}, begun = { readToMs: range.toMs, records: 0 }, note } = start;
   /** Creation times by name. */
   const seen = new Map<string, number>();
   let first: FirstResponse | undefined;
   let newestMs = -Infinity;
   let failures = 0;
-  let reachedMs = readToMs;
+  let reachedMs = begun.readToMs;
 
   const paramsOf = (part: TimeSlice): Params => ({ ...filters, ...toFilters(part) });
   const nameOf = (record: Received): string => recordName(record, list.keyField);
@@ -91,7 +80,7 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
       newestMs = Math.max(newestMs, timeOf(record, 'updated_on') ?? -Infinity);
     }
     reachedMs = toMs;
-    const count = recordsBefore + [...seen.values()].filter((ms) => ms >= toMs).length;
+    const count = begun.records + [...seen.values()].filter((ms) => ms >= toMs).length;
     const isNotRejectedYet = (record: Received): boolean => {
       if (recordKey(record, list.keyField) !== null) return true;
       const { size } = run.keyless;
@@ -99,14 +88,15 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
     };
     return {
       ...records(news.filter(isNotRejectedYet)),
-      ...note?.({ readToMs: toMs, records: count, total: first?.total }),
+      ...note?.({ readToMs: toMs, records: count, expected: first?.total ?? null }),
     };
   }
 
   function fail(part: TimeSlice, error: SafetySyncError): RecordsStep {
     failures += 1;
-    run.failed = [...run.failed, { range: part, error }];
-    return writes({ kind: 'slice', slice: unreadSlice(part, 'failed') });
+    const slice = unreadSlice(part, 'failed');
+    run.failed = [...run.failed, { range: slice, error }];
+    return writes({ kind: 'slice', slice });
   }
 
   /** For more records of one second than a response holds, and for an order that is not that of creation. */
@@ -137,7 +127,7 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
   let limit = list.pageSize;
   /** The oldest record of the last response. */
   let border: string | undefined;
-  for (let upperMs = readToMs; upperMs > range.fromMs;) {
+  for (let upperMs = begun.readToMs; upperMs > range.fromMs;) {
     const part = { fromMs: range.fromMs, toMs: upperMs };
     let response = newest ?? (await list.askNewest(paramsOf(part), limit));
     newest = undefined;
@@ -180,7 +170,7 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
       upperMs = Math.min(second.fromMs, upperMs - 1);
     }
   }
-  if (failures === 0 && recordsBefore === 0 && first !== undefined && seen.size < (first.total ?? 0)) {
+  if (failures === 0 && begun.records === 0 && first !== undefined && seen.size < (first.total ?? 0)) {
     // Records were deleted, or the order is another one. What changed since the first response does not count.
     const updated_before = Math.max(first.timeMs, (first.seenMs ?? 0) + 1);
     const { paging } = await list.ask({ ...paramsOf(range), updated_before, limit: 1 });
