@@ -6,8 +6,7 @@ import { instant, idText } from '../streams/columns.ts';
 import { controlTable } from './control-tables.ts';
 
 /** Accounts that are being renamed or removed. No run of either name begins until that is finished. */
-export const accountChanges = controlTable('account_changes', ['account_id'], {
-  account_id: idText().notNull(),
+export const accountChanges = controlTable('account_changes', [], {
   /** null: it is being removed. */
   renamed_to: idText(),
   began_at: instant().notNull().defaultNow(),

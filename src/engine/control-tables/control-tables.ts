@@ -11,7 +11,7 @@ import {
   text,
 } from 'drizzle-orm/pg-core';
 import type { RunKind, SliceStatus } from '../streams/state.ts';
-import { instant, json, idText } from '../streams/columns.ts';
+import { accountId, idText, instant, json } from '../streams/columns.ts';
 import type { UserForm } from '../streams/optional-methods.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
 
@@ -35,24 +35,28 @@ export interface RunKey {
   readonly runId: number;
 }
 
-/** A table with its primary key: as in every key the account is first, so rows of one account can be kept on one node. */
+/**
+ * A table of accounts, with its primary key. `key`: its columns after the account, which is first in every key, so that rows of
+ * one account can be kept on one node.
+ */
 export const controlTable = <Name extends string, Columns extends Record<string, PgColumnBuilderBase>>(
   name: Name,
-  [first, ...others]: readonly [keyof Columns & string, ...(keyof Columns & string)[]],
+  key: readonly (keyof Columns & string)[],
   columns: Columns,
 ) =>
-  controlSchema.table(name, columns, (t) => [
-    primaryKey({ columns: [t[first], ...others.map((one) => t[one])] as never }),
+  controlSchema.table(name, { account_id: accountId(), ...columns }, (t) => [
+    primaryKey({ columns: [t.account_id, ...key.map((one) => t[one])] as never }),
   ]);
 
-const streamKey = () => ({ account_id: idText().notNull(), stream: idText().$type<StreamName>().notNull() });
+const streamName = () => idText().$type<StreamName>().notNull();
 const count = () => bigint({ mode: 'number' }).notNull().default(0);
 
 export const runs = controlSchema.table(
   'runs',
   {
     run_id: bigint({ mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
-    ...streamKey(),
+    account_id: accountId(),
+    stream: streamName(),
     kind: idText().$type<RunKind>().notNull(),
     trigger: text().$type<RunTrigger>().notNull(),
     status: idText().$type<RunStatus>().notNull(),
@@ -94,8 +98,8 @@ export const runs = controlSchema.table(
 );
 
 /** The position from which the next run of a stream continues. */
-export const streamState = controlTable('stream_state', ['account_id', 'stream'], {
-  ...streamKey(),
+export const streamState = controlTable('stream_state', ['stream'], {
+  stream: streamName(),
   /**
    * followups: every change of the service up to this time is stored. The time is by the service's clock, never by the
    * worker's.
@@ -126,29 +130,26 @@ export const streamState = controlTable('stream_state', ['account_id', 'stream']
 });
 
 /** The ledger of a backfill: one row per slice of creation time. */
-export const backfillSlices = controlTable(
-  'backfill_slices',
-  ['account_id', 'stream', 'created_from', 'created_to'],
-  {
-    ...streamKey(),
-    created_from: instant().notNull(),
-    created_to: instant().notNull(),
-    status: idText().$type<SliceStatus>().notNull(),
-    /** Everything created from here on is stored: an interrupted slice continues here. */
-    read_to: instant(),
-    /** The service's total for the slice when it was begun. */
-    expected: bigint({ mode: 'number' }),
-    /** Distinct records seen. */
-    records: bigint({ mode: 'number' }).notNull().default(0),
-    finished_at: instant(),
-  },
-);
+export const backfillSlices = controlTable('backfill_slices', ['stream', 'created_from', 'created_to'], {
+  stream: streamName(),
+  created_from: instant().notNull(),
+  created_to: instant().notNull(),
+  status: idText().$type<SliceStatus>().notNull(),
+  /** Everything created from here on is stored: an interrupted slice continues here. */
+  read_to: instant(),
+  /** The service's total for the slice when it was begun. */
+  expected: bigint({ mode: 'number' }),
+  /** Distinct records seen. */
+  records: bigint({ mode: 'number' }).notNull().default(0),
+  finished_at: instant(),
+});
 
 /** Values that could not be stored as they were received. `value` holds them, so none is lost. */
 export const dataIssues = controlSchema.table(
   'data_issues',
   {
-    ...streamKey(),
+    account_id: accountId(),
+    stream: streamName(),
     /** Identifies the problem: record, field and kind; of a record without a key, its content. */
     fingerprint: idText().notNull(),
     record_id: idText(),
@@ -175,8 +176,7 @@ export const dataIssues = controlSchema.table(
 );
 
 /** Ids and names of forgotten people, as pseudonyms: by these they are recognized in later responses. */
-export const forgotten = controlTable('forgotten', ['account_id', 'pseudonym'], {
-  account_id: idText().notNull(),
+export const forgotten = controlTable('forgotten', ['pseudonym'], {
   pseudonym: idText().notNull(),
   /** The pseudonym of the person's id, which replaces the id and the name. */
   person: idText().notNull(),
@@ -188,8 +188,8 @@ export const forgotten = controlTable('forgotten', ['account_id', 'pseudonym'], 
 });
 
 /** How far the stored rows of a stream agree with the privacy settings. */
-export const privacyCleanings = controlTable('privacy_cleanings', ['account_id', 'stream'], {
-  ...streamKey(),
+export const privacyCleanings = controlTable('privacy_cleanings', ['stream'], {
+  stream: streamName(),
   /** The privacy settings, and the forgotten people. */
   policy: jsonb().notNull(),
   /** The key after which an interrupted cleaning continues; null: it is done. */
@@ -201,8 +201,7 @@ export const privacyCleanings = controlTable('privacy_cleanings', ['account_id',
 });
 
 /** Every user id in the rows of any stream, and which of them users.info was asked for. */
-export const userLookups = controlTable('user_lookups', ['account_id', 'user_id'], {
-  account_id: idText().notNull(),
+export const userLookups = controlTable('user_lookups', ['user_id'], {
   user_id: idText().notNull(),
   first_met_at: instant().notNull().defaultNow(),
   asked_at: instant(),
@@ -214,8 +213,7 @@ export const userLookups = controlTable('user_lookups', ['account_id', 'user_id'
  * What one of several workers sends: alerts that last or whose end was not told yet, a row for each channel, and the
  * scheduled report of each account.
  */
-export const outbox = controlTable('outbox', ['account_id', 'event', 'subject', 'channel'], {
-  account_id: idText().notNull(),
+export const outbox = controlTable('outbox', ['event', 'subject', 'channel'], {
   /** An alert, or `report`. */
   event: idText().notNull(),
   /** The subject of the event: a stream, or a stream and one of its fields; empty: the account. */
@@ -239,8 +237,7 @@ export const outbox = controlTable('outbox', ['account_id', 'event', 'subject', 
 });
 
 /** The optional methods of the service that were asked for: when, and how that ended. */
-export const optionalMethods = controlTable('optional_methods', ['account_id', 'method'], {
-  account_id: idText().notNull(),
+export const optionalMethods = controlTable('optional_methods', ['method'], {
   method: idText().notNull(),
   asked_at: instant().notNull(),
   /** The last time that it was answered and stored. */
@@ -251,8 +248,7 @@ export const optionalMethods = controlTable('optional_methods', ['account_id', '
 });
 
 /** How many requests an account may still start, and until when its service accepts none: see `engine/api/request-budget.ts`. */
-export const requestBudget = controlTable('request_budget', ['account_id'], {
-  account_id: idText().notNull(),
+export const requestBudget = controlTable('request_budget', [], {
   /** Starts of requests are saved up since then. */
   saved_since: instant().notNull(),
   /** When the newest block began. */

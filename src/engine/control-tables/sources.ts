@@ -6,8 +6,7 @@ import type { Database, Queryable } from '../database/connection.ts';
 import { backfillSlices, controlTable, optionalMethods, runs, streamState } from './control-tables.ts';
 
 /** The service that an account belongs to: the one from which it was first read. */
-export const sources = controlTable('sources', ['account_id'], {
-  account_id: idText().notNull(),
+export const sources = controlTable('sources', [], {
   /** Scheme, host, port and path, as `normalizeBaseUrl` makes it. */
   address: text().notNull(),
   /** As account.info sent them; null: it did not. */
