@@ -15,7 +15,7 @@ async function record(session: StreamSession, ids: readonly string[], beforeComm
   await session.begin();
   await recordUsers(session.connection.db, ids, 'north');
   await beforeCommit?.();
-  await session.commit({ isDurable: false });
+  await session.commit();
 }
 const waitingForLocks = async () => {
   const [row] = await reader.query<{ waiting: number }>(

@@ -99,7 +99,7 @@ export async function play(history: History, tally: ReturnType<typeof noTally>, 
     const result = await runStream(
       {
         ...{ settings, databaseUrl: database.url, db, api: () => api, clock, owner: OWNER, signal },
-        events: {},
+        ...{ privacy: { omit: [], pseudonymize: [] }, retention: {}, events: {} },
       },
       { stream, kind: 'sync', trigger: 'manual', ...request },
     );

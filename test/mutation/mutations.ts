@@ -41,7 +41,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/engine/loading/load.ts',
       search: 'await beforeCommit(counts, merged, time);',
       replace:
-        'await session.commit({ isDurable: false });\n    await session.begin();\n    await beforeCommit(counts, merged, time);',
+        'await session.commit();\n    await session.begin();\n    await beforeCommit(counts, merged, time);',
       tests: [
         'test/crash/backfill.test.ts',
         'test/crash/statements.proof.ts',
@@ -51,8 +51,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'a backfill commits only at its end',
       file: 'src/engine/loading/load.ts',
-      search: 'await session.commit({ isDurable: isLast });',
-      replace: 'if (isLast) await session.commit({ isDurable: isLast });',
+      search: 'await session.commit();',
+      replace: 'if (isLast) await session.commit();',
       tests: ['test/crash/killed-backfill.proof.ts', 'test/crash/backfill.test.ts'],
     },
     {

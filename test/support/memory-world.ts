@@ -4,7 +4,7 @@
  */
 import { expect, onTestFinished } from 'vitest';
 import { createRequestMeter } from '../../src/engine/api/requests.ts';
-import { noCounts, type RecordCounts } from '../../src/engine/control-tables/record-counts.ts';
+import { noCounts, type RecordCounts, type RunEnding } from '../../src/engine/control-tables/runs.ts';
 import type { ReadOptions, SyncSettings } from '../../src/engine/reading/read-request.ts';
 import { differenceOf } from '../../src/engine/reading/followups.ts';
 import { read } from '../../src/engine/reading/read.ts';
@@ -12,7 +12,7 @@ import type { ReadOutcome } from '../../src/engine/reading/step.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
 import { NO_STATE, type StreamState } from '../../src/engine/streams/state.ts';
 import type { StreamDefinition, StreamName } from '../../src/engine/streams/stream.ts';
-import { type RunEnding, toEnding } from '../../src/engine/sync/run.ts';
+import { toEnding } from '../../src/engine/sync/run.ts';
 import { toKnownError } from '../../src/engine/database/database-error.ts';
 import { createSandbox, type Followup, type Sandbox } from '../../src/sandbox/index.ts';
 import { MemoryWarehouse } from './memory-warehouse.ts';

@@ -4,7 +4,8 @@ import { STREAMS } from '../../src/engine/streams/index.ts';
 import type { StreamDefinition, StreamName } from '../../src/engine/streams/stream.ts';
 import type { SyncSettings } from '../../src/engine/reading/read-request.ts';
 import type { PrivacySettings } from '../../src/engine/privacy/settings.ts';
-import type { RunContext, RunEnding, RunEvents, RunRequest, RunResult } from '../../src/engine/sync/run.ts';
+import type { RunEnding } from '../../src/engine/control-tables/runs.ts';
+import type { RunContext, RunEvents, RunRequest, RunResult } from '../../src/engine/sync/run.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import type { Retention } from '../../src/engine/history/retention.ts';
 import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
@@ -101,8 +102,8 @@ export async function createTestWorker(options: TestWorkerOptions = {}): Promise
   const context: RunContext = {
     settings,
     streams,
-    ...(options.privacy === undefined ? {} : { privacy: options.privacy }),
-    ...(options.retention === undefined ? {} : { retention: options.retention }),
+    privacy: options.privacy ?? { omit: [], pseudonymize: [] },
+    retention: options.retention ?? {},
     databaseUrl: database.url,
     db: connection.db,
     api: () => api,

@@ -1,4 +1,4 @@
-import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
+import { readStoredPartitions } from '../../engine/control-tables/met-ids.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { STREAMS } from '../../engine/streams/index.ts';

@@ -1,12 +1,19 @@
-/** The ids in live records that lists or people name. */
+/** The ids in records that lists or people name, and the types of equipment. */
 import { type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, type PgColumn } from 'drizzle-orm/pg-core';
 import { users } from '../streams/users.ts';
 import type { Queryable } from '../database/connection.ts';
-import { readStoredPartitions } from './stored-partitions.ts';
+import { msOf, partitionOf } from '../database/sql-names.ts';
+import { streamState } from './control-tables.ts';
+import type { StoredPartition } from '../streams/unread-partitions.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { trainingRecords } from '../streams/completed-trainings.ts';
-import { equipment, equipmentMetavalues, equipmentSchedules } from '../streams/equipments.ts';
+import {
+  equipment,
+  equipmentMetavalues,
+  equipmentSchedules,
+  equipmentsStream,
+} from '../streams/equipments.ts';
 import { followups } from '../streams/followups.ts';
 import { names } from '../streams/names.ts';
 import type { NamesState, StoredTypes } from '../streams/state.ts';
@@ -77,6 +84,24 @@ export async function readNamesState(db: Queryable, accountId: string): Promise<
     unnamed: unnamed.map(({ key }) => key),
     dataLists: lists.map(({ id }) => id),
   };
+}
+
+/**
+ * Counts the rows of each equipment type of each account. A row belongs to the type with the request that returned it, as in the
+ * coverage of a snapshot.
+ */
+export async function readStoredPartitions(
+  db: Queryable,
+  accountIds: readonly string[],
+): Promise<StoredPartition[]> {
+  const { partition, join } = partitionOf(equipmentsStream);
+  return await db.execute<StoredPartition>(sql`
+    select p.account_id as "accountId", p.partition, p.live, ${msOf('(s.read_parts ->> p.partition)::timestamptz')} as "readAtMs" from (
+      select t.account_id, ${partition} as partition, count(*) filter (where t._deleted_at is null)::int as live
+      from ${equipment} t ${join}
+      where t.account_id = any (${toArrayLiteral(accountIds)}::text[]) group by 1, 2) p
+    left join ${streamState} s on s.account_id = p.account_id and s.stream = ${equipmentsStream.name}
+    where p.partition is not null order by p.account_id, p.partition`);
 }
 
 export async function readTypes(db: Queryable, accountId: string): Promise<StoredTypes> {

@@ -3,13 +3,27 @@ import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
-import { isOf, type RunKey, runs, type RunStatus, type StreamKey } from './control-tables.ts';
+import { isOf, type RunKey, runs, type StreamKey, streamState } from './control-tables.ts';
 import type { RunKind } from '../streams/state.ts';
-import type { RecordCounts } from './record-counts.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { VERSION } from '../../version.ts';
 
 export type RunRow = typeof runs.$inferSelect;
+
+/**
+ * The result of a run, in records (children are not counted). read = inserted + updated + unchanged + rejected, and those of
+ * the deleted ones that the service sends as deleted.
+ */
+export type RecordCounts = ReturnType<typeof noCounts>;
+export const noCounts = () => ({ read: 0, inserted: 0, updated: 0, unchanged: 0, deleted: 0, rejected: 0 });
+
+export function addCounts(into: RecordCounts, more: Readonly<RecordCounts>): void {
+  for (const name of Object.keys(into) as (keyof RecordCounts)[]) into[name] += more[name];
+}
+
+/** For spans. */
+export const countAttributes = (counts: Readonly<RecordCounts>): Record<string, number> =>
+  Object.fromEntries(Object.entries(counts).map(([name, count]) => [`safety_sync.records.${name}`, count]));
 
 /** For `update runs set`: runs whose database session ended, usually with their worker. */
 const AS_DIED = sql.raw(`status = 'failed', finished_at = statement_timestamp(), error_code = 'worker_died',
@@ -56,35 +70,57 @@ export async function removeRun(db: Queryable, run: RunKey): Promise<void> {
   await db.delete(runs).where(isOpen(run));
 }
 
+/** How a run ended. */
+export type RunEnding =
+  | { readonly outcome: 'succeeded'; readonly note: string | null }
+  | {
+      readonly outcome: 'skipped';
+      readonly reason: string;
+      readonly dueInMs?: number | undefined;
+      /** Another run or worker has the stream, or has completed this work already. */
+      readonly isTaken?: boolean;
+    }
+  | { readonly outcome: 'failed'; readonly error: SafetySyncError };
+
 interface RunProgress {
   /** null: those of the last commit stay. */
   readonly counts: Readonly<RecordCounts> | null;
-  readonly meter: Pick<RunRow, 'requests' | 'retries'> & { readonly lastRequestId: string | undefined };
-  /** Absent: the run goes on. */
-  readonly end?: Pick<RunRow, 'repaired' | 'note' | 'watermark_after'> & {
-    readonly status: Exclude<RunStatus, 'running'>;
-    readonly failure: SafetySyncError | null;
+  readonly meter: Pick<RunRow, 'requests' | 'retries' | 'repaired'> & {
+    readonly lastRequestId: string | undefined;
+    readonly watermarkAfter: string | null;
   };
+  /** Absent: the run goes on. */
+  readonly ending?: RunEnding;
 }
 
 const ERROR_MESSAGE_CHARACTERS = 2000;
 
 /**
- * Writes counters of an open run, in the transaction that stored the counted records; with an `end`, closes it: in the
+ * Writes counters of an open run, in the transaction that stored the counted records; with an `ending`, closes it: in the
  * transaction that stored its data, or, if it failed, after its last commit.
  */
-export async function updateRun(db: Queryable, run: RunKey, progress: RunProgress): Promise<void> {
-  const { read: records_read, ...counts } = progress.counts ?? {};
-  const { requests, retries, lastRequestId = null } = progress.meter;
-  const { failure, ...end } = progress.end ?? { failure: null };
+export async function updateRun(
+  db: Queryable,
+  run: RunKey,
+  { counts: counted, meter, ending }: RunProgress,
+): Promise<void> {
+  const { read: records_read, ...counts } = counted ?? {};
+  const { requests, retries, repaired, watermarkAfter, lastRequestId = null } = meter;
+  const error = ending?.outcome === 'failed' ? ending.error : null;
+  const end = ending && {
+    status: ending.outcome,
+    finished_at: sql`statement_timestamp()`,
+    watermark_after: watermarkAfter,
+    repaired,
+    note: 'reason' in ending ? ending.reason : 'note' in ending ? ending.note : null,
+  };
   await db
     .update(runs)
     .set({
       ...{ requests, retries, records_read, ...counts, ...end },
-      request_id: failure?.requestId ?? lastRequestId,
-      error_code: failure?.code ?? null,
-      error_message: failure?.message.slice(0, ERROR_MESSAGE_CHARACTERS) ?? null,
-      finished_at: progress.end && sql`statement_timestamp()`,
+      request_id: error?.requestId ?? lastRequestId,
+      error_code: error?.code ?? null,
+      error_message: error?.message.slice(0, ERROR_MESSAGE_CHARACTERS) ?? null,
     })
     // If the reply to a commit was lost, the run may be closed already.
     .where(isOpen(run));
@@ -103,14 +139,12 @@ export async function hasRecentRun(
 }
 
 /**
- * Every stream that ever began a run has its row there. Runs are looked up from it, stream by stream, because
- * a list in the statement itself could not be joined this way where accounts are distributed.
+ * For each stream of these accounts (an array literal): columns of the newest runs `r` that meet the condition. Every stream that
+ * ever began a run has its row in stream_state, from which runs are looked up stream by stream, because a list in the statement
+ * itself could not be joined this way where accounts are distributed.
  */
-const KNOWN_STREAMS = sql.raw('safety_sync.stream_state');
-
-/** For each stream of these accounts (an array literal): columns of the newest runs `r` that meet the condition. */
 export const newestRuns = (columns: SQL, condition: SQL, accounts: string, limit = 1): SQL => sql`
-  select k.account_id, k.stream, l.* from ${KNOWN_STREAMS} k cross join lateral (
+  select k.account_id, k.stream, l.* from ${streamState} k cross join lateral (
     select ${columns} from ${runs} r where r.account_id = k.account_id and r.stream = k.stream and ${condition}
     order by r.run_id desc limit ${limit}) l
   where k.account_id = any (${accounts}::text[])`;

@@ -4,7 +4,7 @@ import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { asInserted } from '../database/sql-names.ts';
-import { forgotten, privacyCleanings, type StreamKey } from './control-tables.ts';
+import { forgotten, privacyCleanings, type StreamKey, streamState } from './control-tables.ts';
 
 export type ForgottenRow = Pick<typeof forgotten.$inferSelect, 'pseudonym' | 'person' | 'words' | 'key_id'>;
 
@@ -37,25 +37,28 @@ export interface StoredPolicy {
 
 export const NO_POLICY: StoredPolicy = { omit: [], pseudonymize: [], keyId: null, forgotten: [] };
 
-/** For each stream of these accounts that ever began a run: the settings that its stored rows agree with; and the forgotten people. */
-export async function readStoredPrivacy(db: Queryable, accountIds: readonly string[]) {
-  // JSON as text, because not every client parses it.
-  const rows = await db.execute<{ account_id: string; stream: StreamName; found: string }>(sql`
-    select s.account_id, s.stream, jsonb_build_object('stored', coalesce(c.policy, ${JSON.stringify(NO_POLICY)}::jsonb), 'isPartial', c.position is not null, 'forgotten', coalesce(
-      (select jsonb_agg(f.pseudonym order by f.pseudonym) from ${forgotten} f where f.account_id = s.account_id), '[]'))::text as found
-    from safety_sync.stream_state s
-      left join ${privacyCleanings} c on c.account_id = s.account_id and c.stream = s.stream
+/** Of a stream that ever began a run. */
+export interface StoredPrivacy extends Record<string, unknown> {
+  readonly accountId: string;
+  readonly stream: StreamName;
+  /** The settings that its stored rows agree with. */
+  readonly stored: StoredPolicy;
+  /** A cleaning was interrupted: not all rows agree with it. */
+  readonly isPartial: boolean;
+  /** Pseudonyms of the forgotten people. */
+  readonly forgotten: readonly string[];
+}
+
+export async function readStoredPrivacy(
+  db: Queryable,
+  accountIds: readonly string[],
+): Promise<StoredPrivacy[]> {
+  return await db.execute<StoredPrivacy>(sql`
+    select s.account_id as "accountId", s.stream, coalesce(c.policy, ${JSON.stringify(NO_POLICY)}::jsonb) as stored,
+      c.position is not null as "isPartial", coalesce(
+        (select jsonb_agg(f.pseudonym order by f.pseudonym) from ${forgotten} f where f.account_id = s.account_id), '[]') as forgotten
+    from ${streamState} s left join ${privacyCleanings} c on c.account_id = s.account_id and c.stream = s.stream
     where s.account_id = any (${toArrayLiteral(accountIds)}::text[])`);
-  return rows.map(({ found, ...row }) => ({
-    ...row,
-    ...(JSON.parse(found) as {
-      readonly stored: StoredPolicy;
-      /** A cleaning was interrupted: not all rows agree with it. */
-      readonly isPartial: boolean;
-      /** Pseudonyms. */
-      readonly forgotten: string[];
-    }),
-  }));
 }
 
 /** Records that all rows of the stream agree with the policy, or are to, and how many of them were changed for that. */

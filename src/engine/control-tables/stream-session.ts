@@ -7,6 +7,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { sleep } from '../../shared/time.ts';
 import { assertUnchanged } from './account-changes.ts';
 import type { StreamKey } from './control-tables.ts';
+import { describeOpenRun } from './runs.ts';
 import { type Connection, openConnection } from '../database/connection.ts';
 import { OWN_SETTINGS } from '../database/session-settings.ts';
 import type { WriteTime } from '../database/sql-names.ts';
@@ -17,8 +18,8 @@ interface OpenSessionOptions extends StreamKey {
   readonly databaseUrl: string;
   /** While another run has the stream: `skip` gives up, `wait` waits until the lock is free or the signal is aborted. */
   readonly whenBusy: 'skip' | 'wait';
-  /** Called once when the stream is busy and the session waits. */
-  readonly onWait?: (() => void) | undefined;
+  /** Called once when the session waits. `holder`: a description of the run that has the stream. */
+  readonly onWait?: (holder: string) => void;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -58,10 +59,9 @@ const ADVANCE = `update safety_sync.stream_state
 /** Opens a session that holds the stream's lock; undefined when another run has it and `whenBusy` is `skip`. Error: `account_busy`. */
 export async function openStreamSession(options: OpenSessionOptions): Promise<StreamSession | undefined> {
   const { accountId, stream, signal } = options;
-  const applicationName = `safety-sync ${stream}`;
   const connection = openConnection({
     url: options.databaseUrl,
-    applicationName,
+    applicationName: `safety-sync ${stream}`,
     max: 1,
     isSession: true,
     signal,
@@ -80,7 +80,7 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
         await connection.close();
         return undefined;
       }
-      if (!waited) options.onWait?.();
+      if (!waited) options.onWait?.(await describeOpenRun(connection.db, { accountId, stream }));
       await sleep(LOCK_POLL_MS, signal);
     }
   } catch (error) {
@@ -112,12 +112,7 @@ function buildSession(connection: Connection, backendPid: number, { accountId, s
       transactionTime = { now, syncedAt: isClock ? now : own.synced_at };
       return transactionTime;
     },
-    /**
-     * A commit that is not `isDurable` does not wait for the disk: if PostgreSQL itself crashes, this commit and later ones
-     * up to the next durable commit may be lost, each as a whole.
-     */
-    async commit({ isDurable }: { readonly isDurable: boolean }): Promise<void> {
-      if (!isDurable) await connection.query(`select set_config('synchronous_commit', 'off', true)`);
+    async commit(): Promise<void> {
       transactionTime = null;
       await connection.query('commit');
     },

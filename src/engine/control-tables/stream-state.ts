@@ -1,25 +1,34 @@
-/** Reads and writes `safety_sync.stream_state`. */
+/** Reads and writes `safety_sync.stream_state`, and `backfill_slices`, the ledger of its backfill. Times in ms since 1970. */
 import { type SQL, sql } from 'drizzle-orm';
 import { toIso } from '../../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { agoOf, msOf } from '../database/sql-names.ts';
+import { agoOf, asInserted, msOf, type TransactionTime } from '../database/sql-names.ts';
 import { NOT_OFFERED } from '../streams/optional-methods.ts';
-import { isOf, type StreamKey, streamState } from './control-tables.ts';
-import { NO_STATE, type StateChange, type StreamState } from '../streams/state.ts';
+import { backfillSlices, isOf, type StreamKey, streamState } from './control-tables.ts';
+import {
+  type BackfillPlan,
+  type LedgerChange,
+  type LedgerSlice,
+  NO_STATE,
+  type StateChange,
+  type StreamState,
+} from '../streams/state.ts';
 
-/** Before the first run of a stream: see `KNOWN_STREAMS`. */
+type ReadRow<Row> = Row & Record<string, unknown>;
+
+/** Before the first run of a stream: the row shows that it has runs. */
 export async function recordStream(db: Queryable, accountId: string, stream: StreamName): Promise<void> {
   await db.insert(streamState).values({ account_id: accountId, stream }).onConflictDoNothing();
 }
 
-type StateRow = Omit<StreamState, 'completeRead'> & StreamState['completeRead'];
-
 /** `NO_STATE` itself when there is no row. */
 export async function readStreamState(db: Queryable, key: StreamKey): Promise<StreamState> {
   // A request in the future is from before the clock of the database was put back.
-  const [row] = await db.execute<StateRow & Record<string, unknown>>(sql`
+  const [row] = await db.execute<
+    ReadRow<Omit<StreamState, 'completeRead'> & StreamState['completeRead']>
+  >(sql`
     select ${msOf('watermark')} as watermark, ${msOf('calculated_at')} as "calculatedAt",
       case when checked_at <= clock_timestamp() then greatest(0, coalesce(fresh_for_ms, 0) - ${agoOf('checked_at')}) else 0 end as "freshForMs",
       ${agoOf('complete_read_at')} as "agoMs", coalesce(complete_read_ms, 0)::float8 as "tookMs",
@@ -74,4 +83,74 @@ export async function writeStreamState(
   };
   if (Object.values(values).some((value) => value !== undefined))
     await db.update(streamState).set(values).where(isOf(key));
+}
+
+/** The ends of time: a slice that reaches one of them has no bound there. */
+const BEGINNING = '1970-01-01T00:00:00Z';
+const END = '2100-01-01T00:00:00Z';
+const endOf = (time: string): SQL =>
+  sql`case ${sql.raw(time)} when ${BEGINNING}::timestamptz then '-Infinity' when ${END}::timestamptz then 'Infinity' else ${msOf(time)} end`;
+const toEnd = (ms: number): string => toBound(ms) ?? (ms < 0 ? BEGINNING : END);
+
+/** `plan`: the backfill under way or last done; undefined when there never was one. Its slices and the failed ones, newest first. */
+export async function readLedger(db: Queryable, key: StreamKey) {
+  const [plan] = await db.execute<ReadRow<BackfillPlan>>(sql`
+    select coalesce(${msOf('backfill_from')}, '-Infinity') as "fromMs", coalesce(${msOf('backfill_to')}, 'Infinity') as "toMs",
+      ${msOf('backfill_watermark')} as watermark
+    from ${streamState} where ${isOf(key)} and backfill_started_at is not null`);
+  const slices = await db.execute<ReadRow<LedgerSlice>>(sql`
+    select ${endOf('created_from')} as "fromMs", ${endOf('created_to')} as "toMs", ${endOf('coalesce(read_to, created_to)')} as "readToMs",
+      status, expected::float8 as expected, records::float8 as records
+    from ${backfillSlices} where ${isOf(key)} order by created_to desc, created_from`);
+  return { plan, slices };
+}
+
+/** null: there is no bound. */
+const toBound = (ms: number): string | null => toIso(Number.isFinite(ms) ? ms : null);
+
+/** Writes what a reader yielded, in the transaction that stores the records it belongs to. */
+export async function writeLedger(
+  db: Queryable,
+  scope: StreamKey & TransactionTime,
+  change: LedgerChange,
+): Promise<void> {
+  switch (change.kind) {
+    case 'plan': {
+      const { fromMs, toMs, watermark } = change.plan;
+      await db.execute(sql`
+        update ${streamState} set backfill_from = ${toBound(fromMs)}, backfill_to = ${toBound(toMs)},
+          backfill_watermark = ${toIso(watermark)}, backfill_started_at = statement_timestamp() where ${isOf(scope)}`);
+      // Failed slices stay open until they are read.
+      await db.execute(sql`delete from ${backfillSlices} where ${isOf(scope)} and status <> 'failed'`);
+      for (const slice of change.slices) await writeSlice(db, scope, slice);
+      break;
+    }
+    case 'complete_read':
+      await db.execute(
+        sql`update ${streamState} set complete_read_at = statement_timestamp() where ${isOf(scope)}`,
+      );
+      break;
+    case 'repaired':
+      for (const { fromMs, toMs } of change.slices)
+        await db.execute(sql`delete from ${backfillSlices} where ${isOf(scope)} and status = 'failed'
+          and created_from = ${toEnd(fromMs)} and created_to = ${toEnd(toMs)}`);
+      break;
+    case 'slice':
+      await writeSlice(db, scope, change.slice);
+  }
+}
+
+/** A failed one stays until it is read. */
+async function writeSlice(
+  db: Queryable,
+  { accountId, stream, now }: StreamKey & TransactionTime,
+  { fromMs, toMs, readToMs, status, expected, records }: LedgerSlice,
+): Promise<void> {
+  await db.execute(sql`
+    insert into ${backfillSlices} as s
+      (account_id, stream, created_from, created_to, status, read_to, expected, records, finished_at)
+    values (${accountId}, ${stream}, ${toEnd(fromMs)}, ${toEnd(toMs)}, ${status}, ${toEnd(readToMs)}, ${expected}, ${records},
+      ${status === 'pending' ? null : now})
+    on conflict (account_id, stream, created_from, created_to) do update
+      set ${asInserted(['status', 'read_to', 'expected', 'records', 'finished_at'])} where s.status <> 'failed'`);
 }

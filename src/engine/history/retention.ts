@@ -91,7 +91,7 @@ export async function removeExpired(request: RetentionRequest): Promise<Removed>
     ) {
       await session.begin();
       last = (await db.execute(toStatement(before(days)))).count;
-      await session.commit({ isDurable: true });
+      await session.commit();
     }
     return removed;
   }

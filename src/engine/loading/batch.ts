@@ -5,7 +5,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
+import { noCounts, type RecordCounts } from '../control-tables/runs.ts';
 import { databaseMessage } from '../database/database-error.ts';
 import { isPseudonym } from '../../shared/pseudonym.ts';
 import type { RecordIssue } from '../streams/stream.ts';

@@ -6,7 +6,7 @@
  * batches are prepared while another one is stored or committed. The transaction is begun by the first batch, and ended by the
  * merge of its stored batches.
  */
-import { addCounts, countAttributes, noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
+import { addCounts, countAttributes, noCounts, type RecordCounts } from '../control-tables/runs.ts';
 import { recordUsers } from '../control-tables/user-lookups.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import { ignoreRejection } from '../../shared/errors.ts';
@@ -32,7 +32,7 @@ const MOST_AHEAD = 2;
 interface CommitOptions {
   /** The coverage of a complete read; with null no rows are deleted. */
   readonly covered: Coverage | null;
-  /** Of the run. Only it is durable: one before it may be lost as a whole when PostgreSQL itself crashes. */
+  /** Of the run. */
   readonly isLast: boolean;
   /** Runs in the same transaction, with the run's counts up to and including this commit, and the transaction's time. */
   readonly beforeCommit: (counts: Readonly<RecordCounts>, merged: Merged, time: WriteTime) => Promise<void>;
@@ -125,7 +125,7 @@ export async function createLoad(options: LoadOptions) {
     if (!isLast && (staged.length > 0 || hasStagedIssues)) await clearStaging(db, shape, 'stage_issues');
     // This step is last, because a stream that records the same new id waits for it until the commit.
     await recordUsers(db, [...new Set(stored.flatMap(({ userIds }) => [...userIds]))], accountId);
-    await session.commit({ isDurable: isLast });
+    await session.commit();
     Object.assign(committed, counts);
     stored = [];
     batches.forgetStaged();

@@ -14,7 +14,7 @@ import type { Batches } from './batch.ts';
 import type { LoadOptions } from './load-options.ts';
 import type { ReadRecord } from './record.ts';
 import { clearStaging, findVanished, refusalOf } from './staging.ts';
-import { addCounts, noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
+import { addCounts, noCounts, type RecordCounts } from '../control-tables/runs.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import type { Coverage } from '../streams/stream.ts';
 

@@ -11,6 +11,7 @@ import {
   needsCleaning,
   NO_POLICY,
   type StoredPolicy,
+  type StoredPrivacy,
   readStoredPrivacy,
   readForgotten,
   writePolicy,
@@ -24,7 +25,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { createPseudonyms, type Pseudonyms } from '../../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
 import { storedColumns } from '../streams/stored-columns.ts';
-import type { StreamDefinition, StreamName } from '../streams/stream.ts';
+import type { StreamDefinition } from '../streams/stream.ts';
 
 export interface PrivacySettings {
   /** Columns as `table.column`. */
@@ -35,8 +36,6 @@ export interface PrivacySettings {
   /** The secret of the pseudonyms (`PRIVACY_KEY`). */
   readonly key?: string | undefined;
 }
-
-export const NO_PRIVACY: PrivacySettings = { omit: [], pseudonymize: [] };
 
 interface PrivacyScope {
   readonly stream: StreamDefinition;
@@ -63,12 +62,8 @@ function policyOf(
   return { omit, pseudonymize, ...keep, keyId, forgotten };
 }
 
-/** The settings that the stored rows of a stream agree with, and those that they should. */
-export interface StreamPolicies {
-  readonly accountId: string;
-  readonly stream: StreamName;
-  readonly stored: StoredPolicy;
-  readonly isPartial: boolean;
+/** The settings that the stored rows of a stream agree with, and those that they should (`policy`). */
+export interface StreamPolicies extends StoredPrivacy {
   readonly policy: StoredPolicy;
 }
 
@@ -80,11 +75,9 @@ export async function readPolicies(
 ): Promise<StreamPolicies[]> {
   const rows = await readStoredPrivacy(db, accountIds);
   return STREAMS.flatMap((stream) =>
-    rows.flatMap(({ account_id: accountId, stream: name, stored, isPartial, forgotten }) =>
-      name === stream.name
-        ? [{ accountId, stream: name, stored, isPartial, policy: policyOf(stream, settings, forgotten) }]
-        : [],
-    ),
+    rows
+      .filter((row) => row.stream === stream.name)
+      .map((row) => ({ ...row, policy: policyOf(stream, settings, row.forgotten) })),
   );
 }
 
@@ -166,6 +159,6 @@ export async function applyPrivacy(
       sql`update ${stream.parent} set _hash = null, _synced_at = ${syncedAtOf(time)} where account_id = ${accountId}`,
     );
   await writePolicy(db, scope, policy, counts);
-  await session.commit({ isDurable: true });
+  await session.commit();
   return { protection, cleaned: counts.rowsChanged };
 }

@@ -8,13 +8,7 @@ import { createPseudonyms, isPseudonym, type Pseudonyms } from '../../shared/pse
 import { STREAMS } from '../streams/index.ts';
 import { userColumns } from '../streams/stored-columns.ts';
 import type { StreamName } from '../streams/stream.ts';
-import {
-  applyPrivacy,
-  lessProtection,
-  NO_PRIVACY,
-  readForgottenWithKey,
-  readPolicies,
-} from '../privacy/settings.ts';
+import { applyPrivacy, lessProtection, readForgottenWithKey, readPolicies } from '../privacy/settings.ts';
 import { type RunContext, underLock } from './run.ts';
 
 /**
@@ -27,7 +21,7 @@ export async function cleanAccount(context: RunContext, mayLift = false) {
   const all: { stream: StreamName; rowsChanged: number | null }[] = [];
   // In their order the stream that looks people up is last: until then runs of the others may record ids that they have received.
   for (const stream of streams) {
-    const request = { stream, accountId, settings: context.privacy ?? NO_PRIVACY, signal, mayLift };
+    const request = { stream, accountId, settings: context.privacy, signal, mayLift };
     const done = await underLock(context, stream.name, 'wait', (session) => applyPrivacy(session, request));
     if (done?.cleaned !== undefined) events.onCleaned?.(stream.name, done.cleaned);
     all.push({ stream: stream.name, rowsChanged: done?.cleaned ?? null });
@@ -41,7 +35,7 @@ export async function cleanAccount(context: RunContext, mayLift = false) {
  */
 export async function settleProtection(contexts: readonly RunContext[], mayLift: boolean): Promise<void> {
   for (const context of contexts) {
-    const { db, settings, privacy = NO_PRIVACY } = context;
+    const { db, settings, privacy } = context;
     const { accountId } = settings;
     const streams = await readPolicies(db, [accountId], privacy);
     const lost = streams.flatMap(({ stored, policy }) => lostProtection(stored, policy));
@@ -92,7 +86,7 @@ export async function cancelForgetting(context: RunContext, id: string): Promise
 }
 
 /** Errors: `configuration_invalid` without a secret, `privacy_key_wrong`. */
-async function pseudonymsOf({ db, settings, privacy = NO_PRIVACY }: RunContext): Promise<Pseudonyms> {
+async function pseudonymsOf({ db, settings, privacy }: RunContext): Promise<Pseudonyms> {
   if (privacy.key === undefined)
     throw new SafetySyncError(
       'configuration_invalid',

@@ -1,11 +1,11 @@
 /** Runs the steps of a reader in their order: records, writes and state are stored and committed together. */
-import { readLedger, writeLedger } from '../control-tables/backfill-ledger.ts';
 import { countDays } from '../history/days.ts';
-import { removeRun, updateRun } from '../control-tables/runs.ts';
-import type { Database } from '../database/connection.ts';
-import type { WriteTime } from '../database/sql-names.ts';
-import { writeStreamState } from '../control-tables/stream-state.ts';
-import { readNamesState, readTypes } from '../control-tables/met-ids.ts';
+import { removeRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
+import type { StreamKey } from '../control-tables/control-tables.ts';
+import type { Database, Queryable } from '../database/connection.ts';
+import type { TransactionTime, WriteTime } from '../database/sql-names.ts';
+import { readLedger, writeLedger, writeStreamState } from '../control-tables/stream-state.ts';
+import { readNamesState, readStoredPartitions, readTypes } from '../control-tables/met-ids.ts';
 import { readOptionalMethods, writeOptionalMethods } from '../control-tables/optional-methods.ts';
 import { createPeopleReads, writePeopleAsked, writePeopleListed } from '../control-tables/user-lookups.ts';
 import { countWritten } from '../loading/merge-sql.ts';
@@ -16,21 +16,11 @@ import { read } from '../reading/read.ts';
 import type { WarehouseReads } from '../reading/read-request.ts';
 import type { ControlWrite, ReadOutcome, Step } from '../reading/step.ts';
 import { NAMING_LISTS } from '../streams/optional-methods.ts';
-import type { LedgerChange } from '../streams/state.ts';
 import type { Coverage } from '../streams/stream.ts';
 import { recordKey } from '../streams/wire.ts';
-import {
-  isOfSingleRecords,
-  isScheduled,
-  readsWholeStream,
-  type Run,
-  type RunEnding,
-  runFailure,
-  toEnding,
-} from './run.ts';
+import { isOfSingleRecords, isScheduled, readsWholeStream, type Run, toEnding } from './run.ts';
 import { SECOND_MS, toIso } from '../../shared/time.ts';
 import { readRefused, readStoredIssues } from './stored-issues.ts';
-import { readStoredPartitions } from '../control-tables/stored-partitions.ts';
 import { describeUnread, unreadOf } from '../streams/unread-partitions.ts';
 
 /** A commit takes some twenty round trips, so there is not one for each response, unless responses are slow. */
@@ -85,25 +75,22 @@ async function* stepsOf(run: Run): AsyncGenerator<Step> {
 
 /** The transaction of the caller also stores the records of these writes. */
 async function writeControlTables(
-  { accountId, stream, session }: Run,
-  now: string,
+  db: Queryable,
+  scope: StreamKey & TransactionTime,
   writes: readonly ControlWrite[],
 ): Promise<void> {
-  const { db } = session.connection;
-  const scope = { accountId, stream: stream.name, now };
-  const ofLedger: LedgerChange[] = [];
   for (const write of writes) {
     if (write.kind === 'methods') await writeOptionalMethods(db, scope, write.results);
     else if (write.kind === 'people_asked') await writePeopleAsked(db, scope, write);
-    else if (write.kind === 'people_listed') await writePeopleListed(db, accountId);
-    else ofLedger.push(write);
+    else if (write.kind === 'people_listed') await writePeopleListed(db, scope.accountId);
+    else await writeLedger(db, scope, write);
   }
-  await writeLedger(db, scope, ofLedger);
 }
 
 /** Stores the steps of the reader in their order, and closes the run with the last one. */
 export async function runSteps(run: Run): Promise<RunEnding> {
-  const { load, stream, session, clock, events } = run;
+  const { accountId, load, meter, stream, clock, events } = run;
+  const { db } = run.session.connection;
   let writes: ControlWrite[] = [];
   let received = 0;
   let committedMs = clock.monotonicMs();
@@ -115,8 +102,8 @@ export async function runSteps(run: Run): Promise<RunEnding> {
       covered,
       isLast: false,
       beforeCommit: async (counts: Run['meter']['counts'], _: unknown, { now }: WriteTime) => {
-        await writeControlTables(run, now, taken);
-        await updateRun(session.connection.db, run, { counts, meter: run.meter });
+        await writeControlTables(db, { accountId, stream: stream.name, now }, taken);
+        await updateRun(db, run, { counts, meter });
       },
     };
   };
@@ -155,20 +142,18 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
   const { db } = run.session.connection;
   const { state: change = {} } = outcome;
   const { covered, repairUpToMs } = outcome.kind === 'read' ? outcome : { covered: null };
-  const watermark = toIso(change.watermark ?? state.watermark);
   // Nothing was due. By hand the row of a list that is not due yet says when it will be.
   const isDueLater = outcome.kind === 'skipped' && outcome.dueInMs !== undefined && !isScheduled(request);
   const leavesNoRow = outcome.kind === 'skipped' && meter.requests === 0 && !isDueLater;
   let ending = toEnding(outcome);
-  let repaired: number | null = null;
   await load.commit({
     covered,
     isLast: true,
     beforeCommit: async (total, merged, time) => {
       const scope = { accountId, stream: stream.name, now: time.now };
-      await writeControlTables(run, time.now, writes);
+      await writeControlTables(db, scope, writes);
       ending = toEnding(outcome, merged.failure, [merged.note, await describeUnreadRows(run)]);
-      if (repairUpToMs !== undefined) repaired = await countRepaired(run, time, repairUpToMs);
+      if (repairUpToMs !== undefined) meter.repaired = await countRepaired(run, time, repairUpToMs);
       const hasSucceeded = ending.outcome === 'succeeded';
       const isFresh = hasSucceeded && readsWholeStream(request);
       const parts = (isFresh && covered?.partitions) || undefined;
@@ -180,18 +165,12 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
         lists: LISTS_OF[stream.readMode.kind],
       });
       if (isFresh || (hasSucceeded && request.onlyRecord !== undefined)) await countDays(db, scope);
-      if (leavesNoRow) {
-        await removeRun(db, run);
-        return;
-      }
-      const note = ending.outcome === 'succeeded' ? ending.note : null;
-      const end = { watermark_after: watermark, status: ending.outcome, repaired };
-      const said = ending.outcome === 'skipped' ? ending.reason : note;
-      const failure = runFailure(ending) ?? null;
-      await updateRun(db, run, { counts: total, meter, end: { ...end, note: said, failure } });
+      meter.watermarkAfter = toIso(change.watermark ?? state.watermark);
+      if (leavesNoRow) await removeRun(db, run);
+      else await updateRun(db, run, { counts: total, meter, ending });
     },
   });
-  Object.assign(meter, { watermarkAfter: watermark, repaired, ...(leavesNoRow && { runId: null }) });
+  if (leavesNoRow) meter.runId = null;
   return ending;
 }
 

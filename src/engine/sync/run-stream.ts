@@ -2,8 +2,8 @@
 import type { Queryable } from '../database/connection.ts';
 import { isCancelled, toKnownError } from '../database/database-error.ts';
 import { readOpenIssues } from '../control-tables/issues.ts';
-import { countAttributes } from '../control-tables/record-counts.ts';
-import { closeOpenRuns, hasRecentRun, recordRun, updateRun } from '../control-tables/runs.ts';
+import { countAttributes } from '../control-tables/runs.ts';
+import { closeOpenRuns, hasRecentRun, recordRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
 import { assertMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
 import { recordStream, readStreamState } from '../control-tables/stream-state.ts';
@@ -25,12 +25,11 @@ import {
   readsWholeStream,
   type Run,
   type RunContext,
-  type RunEnding,
   type RunRequest,
   type RunResult,
   underLock,
 } from './run.ts';
-import { applyPrivacy, NO_PRIVACY } from '../privacy/settings.ts';
+import { applyPrivacy } from '../privacy/settings.ts';
 import { runSteps } from './run-steps.ts';
 
 function toError(error: unknown, signal: AbortSignal): SafetySyncError {
@@ -80,7 +79,7 @@ async function runInSession(
   asked: RunRequest,
   { session, meter }: Pick<Run, 'session' | 'meter'>,
 ): Promise<RunEnding> {
-  const { settings, signal, events, owner, privacy = NO_PRIVACY } = context;
+  const { settings, signal, events, owner, privacy } = context;
   const { accountId } = settings;
   const { backendPid, connection } = session;
   const { db } = connection;
@@ -129,20 +128,20 @@ async function runInSession(
     // Unfinished statements still use the session, and an open transaction would roll back the closing of the run.
     await (load === undefined ? session.rollback() : load.abort());
     const error = await session.explain(toError(caught, signal));
-    const failed = { status: 'failed', failure: error, repaired: null, note: null } as const;
-    const end = { ...failed, watermark_after: watermark };
-    const close = (to: Queryable) => updateRun(to, { accountId, runId }, { counts: null, meter, end });
+    const ending = { outcome: 'failed', error } as const;
+    Object.assign(meter, { watermarkAfter: watermark, repaired: null });
+    const close = (to: Queryable) => updateRun(to, { accountId, runId }, { counts: null, meter, ending });
     // Over the pool if the session is gone. If the database is, too, the stream's next run closes the row.
     await close(db)
       .catch(() => close(context.db))
       .catch(() => undefined);
-    return { outcome: 'failed', error };
+    return ending;
   }
 }
 
 /** The run is already closed, so a failure here is logged, and the stream's next run tries again. */
 async function removeOld({ retention, stream, request, session, accountId, signal, events }: Run) {
-  if (isOfSingleRecords(request) || retention === undefined) return;
+  if (isOfSingleRecords(request)) return;
   try {
     const shape = streamShape(stream);
     const removed = await removeExpired({ session, shape, accountId, retention, signal });

@@ -8,10 +8,9 @@ import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import type { Database } from '../database/connection.ts';
 import type { RunKey, RunTrigger } from '../control-tables/control-tables.ts';
 import type { Removed, Retention } from '../history/retention.ts';
-import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
+import { noCounts, type RecordCounts, type RunEnding } from '../control-tables/runs.ts';
 import type { Load } from '../loading/load.ts';
 import type { PrivacySettings } from '../privacy/settings.ts';
-import { describeOpenRun } from '../control-tables/runs.ts';
 import { openStreamSession, type StreamSession } from '../control-tables/stream-session.ts';
 import type { ReadOptions, SyncSettings } from '../reading/read-request.ts';
 import { isWholeTime, WHOLE_TIME } from '../reading/creation-time.ts';
@@ -20,10 +19,8 @@ import type { BackfillProgress, ReadOutcome } from '../reading/step.ts';
 /** What all runs of an account have in common. */
 export interface RunContext {
   readonly settings: SyncSettings;
-  /** Absent: everything may be stored, unless the account has forgotten people. */
-  readonly privacy?: PrivacySettings;
-  /** Absent: everything is kept for ever. */
-  readonly retention?: Retention;
+  readonly privacy: PrivacySettings;
+  readonly retention: Retention;
   /** The streams from which a run selects its own; default: the registry. */
   readonly streams?: readonly StreamDefinition[];
   readonly databaseUrl: string;
@@ -100,18 +97,6 @@ export const createRunMeter = (): RunMeter => ({
   counts: noCounts(),
 });
 
-/** How a run ended. */
-export type RunEnding =
-  | { readonly outcome: 'succeeded'; readonly note: string | null }
-  | {
-      readonly outcome: 'skipped';
-      readonly reason: string;
-      readonly dueInMs?: number | undefined;
-      /** Another run or worker has the stream, or has completed this work already. */
-      readonly isTaken?: boolean;
-    }
-  | { readonly outcome: 'failed'; readonly error: SafetySyncError };
-
 export type RunResult = RunEnding &
   Readonly<RunMeter> & { readonly stream: StreamName; readonly durationMs: number };
 
@@ -157,18 +142,13 @@ export function toEnding(
  * `whenBusy` is `skip`.
  */
 export async function underLock<T>(
-  { databaseUrl, db, events, signal, settings: { accountId } }: RunContext,
+  { databaseUrl, events, signal, settings: { accountId } }: RunContext,
   stream: StreamName,
   whenBusy: 'skip' | 'wait',
   work: (session: StreamSession) => Promise<T>,
 ): Promise<T | undefined> {
-  const scope = { accountId, stream };
-  const announce = async (): Promise<void> => {
-    // Never rejects, because the wait goes on in any case.
-    events.onWait?.(stream, await describeOpenRun(db, scope).catch(() => 'another run'));
-  };
-  const onWait = (): void => void announce();
-  const session = await openStreamSession({ databaseUrl, ...scope, whenBusy, signal, onWait });
+  const onWait = (holder: string): void => events.onWait?.(stream, holder);
+  const session = await openStreamSession({ databaseUrl, accountId, stream, whenBusy, signal, onWait });
   if (session === undefined) return undefined;
   try {
     return await work(session);

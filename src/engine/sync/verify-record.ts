@@ -12,7 +12,7 @@ import type { RecordsStep } from '../reading/step.ts';
 import { streamNamed } from '../streams/index.ts';
 import { NO_STATE } from '../streams/state.ts';
 import type { RecordIssue, StreamName, WireRecord } from '../streams/stream.ts';
-import { NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
+import { readPrivacy } from '../privacy/settings.ts';
 import { toIso } from '../../shared/time.ts';
 import type { RunContext } from './run.ts';
 import { warehouseReads } from './run-steps.ts';
@@ -63,7 +63,7 @@ export type Verification = Awaited<ReturnType<typeof verifyRecord>>['verificatio
 
 /** `verification` has the names of `verify --json`. `known`: for a repair, the record as it was requested. */
 export async function verifyRecord(context: RunContext, streamName: StreamName, key: string) {
-  const { db, privacy = NO_PRIVACY, settings, streams } = context;
+  const { db, privacy, settings, streams } = context;
   const { accountId } = settings;
   const stream = streamNamed(streamName, streams);
   const { protection, policy } = await readPrivacy(db, { stream, accountId, settings: privacy });

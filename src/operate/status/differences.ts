@@ -1,6 +1,6 @@
 /** How stored data differs from the settings. */
 import type { AccountConfig } from '../../config/account-config.ts';
-import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
+import { readStoredPartitions } from '../../engine/control-tables/met-ids.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { needsCleaning } from '../../engine/control-tables/stored-privacy.ts';
 import { type PrivacySettings, readPolicies, type StreamPolicies } from '../../engine/privacy/settings.ts';
