@@ -7,12 +7,11 @@ import { ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
 import type { Received } from '../../shared/received.ts';
 import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, isSameRange, toFilters, unreadSlice, WHOLE_TIME } from './creation-time.ts';
-import type { FollowupList, Newest } from './followup-list.ts';
+import type { FollowupRun, Newest } from './followup-run.ts';
 import { isBeyondLast } from './list.ts';
-import type { ReadRequest } from './read-request.ts';
 import { timeOf } from './record-fields.ts';
 import { records, type RecordsStep, type Step, type Steps, writes } from './step.ts';
-import { isNewestFirst, walk, type Walks } from './walk.ts';
+import { isNewestFirst, walk } from './walk.ts';
 import { nextWatermark, readFirstResponse } from './watermark.ts';
 
 /** Pages of a slice: with fewer, the partial pages at the ends of slices cost more than the concurrency gains. */
@@ -22,7 +21,7 @@ const SLICES_PER_REQUEST = 4;
 
 /** The last page of a list that is sorted newest first shows where creation time begins. Without it there is one slice. */
 async function cut(
-  list: FollowupList,
+  run: FollowupRun,
   range: TimeSlice,
   { page: { records: newest, paging }, limit }: Newest,
   concurrency: number,
@@ -33,7 +32,7 @@ async function cut(
   if (count <= 1 || page === undefined || !isNewestFirst(newest, WHOLE_TIME)) return [range];
   let last: Received | undefined;
   try {
-    last = (await list.ask({ ...toFilters(range), limit, page })).records.at(-1);
+    last = (await run.ask({ ...toFilters(range), limit, page })).records.at(-1);
   } catch (error) {
     if (!isRequestSpecific(error) && !isBeyondLast(error)) throw error;
   }
@@ -43,32 +42,30 @@ async function cut(
     : cutEvenly(range, { fromMs, toMs }, count);
 }
 
-interface BackfillEnd {
-  readonly watermark: number | null;
-  /** It was read within one response: nothing can have changed meanwhile. */
-  readonly isOneResponse: boolean;
-}
-
-/** Continues a backfill of the same range that was cut off; else begins a new one. */
-export async function* readBackfill(walks: Walks, read: ReadRequest): Steps<BackfillEnd> {
-  const { list } = walks;
-  const { range = WHOLE_TIME, restart = false, settings, service, warehouse } = read;
+/**
+ * Continues a backfill of the same range that was cut off; else begins a new one. `isOneResponse`: it was read within one
+ * response, so nothing can have changed meanwhile.
+ */
+export async function* readBackfill(
+  run: FollowupRun,
+): Steps<{ watermark: number | null; isOneResponse: boolean }> {
+  const { range = WHOLE_TIME, restart = false, settings, service, warehouse } = run.read;
   const { plan, ...ledger } = await warehouse.readLedger();
   let slices = [...ledger.slices];
   let watermark = plan?.watermark ?? null;
   /** undefined: the backfill is continued, or the service fails for the newest record. */
   let newest: Newest | undefined;
   if (plan === undefined || restart || watermark === null || !isSameRange(plan, range)) {
-    const response = await list.askNewest(toFilters(range));
+    const response = await run.askNewest(toFilters(range));
     newest = response instanceof SafetySyncError ? undefined : response;
     watermark = newest ? nextWatermark(null, readFirstResponse(newest.page, service.clock.now())) : null;
-    const ranges = newest ? await cut(list, range, newest, settings.sliceConcurrency) : [range];
+    const ranges = newest ? await cut(run, range, newest, settings.sliceConcurrency) : [range];
     slices = ranges.map((one) => unreadSlice(one, 'pending'));
     yield writes({ kind: 'plan', plan: { ...range, watermark }, slices });
     yield { kind: 'commit' };
   }
   let responses = 0;
-  const total = newest === undefined ? await list.askTotal(toFilters(range)) : newest.page.paging?.total;
+  const total = newest === undefined ? await run.askTotal(toFilters(range)) : newest.page.paging?.total;
   const toProgress = () => ({
     records: slices.reduce((sum, slice) => sum + slice.records, 0),
     total: total ?? null,
@@ -81,7 +78,7 @@ export async function* readBackfill(walks: Walks, read: ReadRequest): Steps<Back
       slice = slices[at] = { ...slice, ...to };
       return { writes: [{ kind: 'slice', slice }], progress: toProgress() };
     };
-    const { first } = yield* walk(walks, begun, {
+    const { first } = yield* walk(run, begun, {
       newest: slices.length === 1 ? newest : undefined,
       begun,
       note({ readToMs, records: count, expected }) {

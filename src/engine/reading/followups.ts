@@ -5,10 +5,10 @@ import { HOUR_MS } from '../../shared/time.ts';
 import type { StateChange, TimeSlice } from '../streams/state.ts';
 import { readBackfill } from './backfill.ts';
 import { describeRange, isSameRange, isWholeTime, unionOf, WHOLE_TIME } from './creation-time.ts';
-import { createFollowupList } from './followup-list.ts';
+import { createFollowupRun, type FollowupRun } from './followup-run.ts';
 import type { ReadRequest } from './read-request.ts';
 import { type ReadOutcome, type Steps, writes } from './step.ts';
-import { walk, type Walks } from './walk.ts';
+import { walk } from './walk.ts';
 import { nextWatermark, updatedAfter } from './watermark.ts';
 
 /** A scheduled run reads everything again after this time, and after this many times the duration of the last such read. */
@@ -16,10 +16,6 @@ const COMPLETE_READ_MS = HOUR_MS;
 const COMPLETE_READ_FACTOR = 10;
 /** A row that changed less than this before a complete read may be missing there because that response is late. */
 const LATE_MS = HOUR_MS;
-
-interface FollowupRun extends Walks {
-  readonly read: ReadRequest;
-}
 
 /** Reads the changes since the watermark; returns the next one. */
 async function* readChanges(run: FollowupRun, watermark: number): Steps<number> {
@@ -72,7 +68,7 @@ async function* readPlanned(run: FollowupRun): Steps<ReadOutcome> {
   const { range = WHOLE_TIME, kind, state } = run.read;
   const within = ({ fromMs, toMs }: TimeSlice): boolean => fromMs >= range.fromMs && toMs <= range.toMs;
   const known = (await readOpen(run)).filter(within);
-  const { isOneResponse, ...end } = yield* readBackfill(run, run.read);
+  const { isOneResponse, ...end } = yield* readBackfill(run);
   let { watermark } = end;
   const { failed } = run;
   run.failed = [];
@@ -88,7 +84,7 @@ async function* readPlanned(run: FollowupRun): Steps<ReadOutcome> {
 
 /** Reads everything, after the changes: what else differs was missed by earlier runs, or was deleted. */
 async function* readEverything(run: FollowupRun, watermark: number | null): Steps<ReadOutcome> {
-  const { read, list } = run;
+  const { read } = run;
   yield writes({ kind: 'complete_read' });
   yield { kind: 'commit' };
   const begunMs = read.service.clock.monotonicMs();
@@ -96,7 +92,7 @@ async function* readEverything(run: FollowupRun, watermark: number | null): Step
   const outcome = toOutcome(run, { watermark: first ? nextWatermark(watermark, first) : watermark });
   if (first === undefined || outcome.failure !== null) return outcome;
   const changedUpToMs = Math.max(newestMs, first.timeMs - LATE_MS);
-  const totals = [first.total, await list.askTotal()].filter((total) => total !== undefined);
+  const totals = [first.total, await run.askTotal()].filter((total) => total !== undefined);
   const tookMs = Math.round(read.service.clock.monotonicMs() - begunMs);
   return {
     ...outcome,
@@ -115,17 +111,17 @@ export function differenceOf(rows: number, totals: readonly number[]): number {
 
 /** Drift is found by counting: what no change shows, for example a deletion, a form that is hidden, a replica that was late. */
 async function* readDrift(run: FollowupRun, readUpTo: number): Steps<ReadOutcome> {
-  const { read, list, notes } = run;
+  const { read, notes } = run;
   const { agoMs, tookMs, difference: knownDifference } = read.state.completeRead;
   yield { kind: 'commit' };
-  const total = await list.askTotal();
+  const total = await run.askTotal();
   if (total === undefined) return toOutcome(run, { watermark: readUpTo });
   if (total === (await read.warehouse.countListed()))
     return toOutcome(run, { watermark: readUpTo, ...(knownDifference !== 0 && { difference: 0 }) });
   const watermark = yield* readChanges(run, readUpTo);
   if (run.failed.length > 0) return toOutcome(run, { watermark });
   yield { kind: 'commit' };
-  const after = (await list.askTotal()) ?? total;
+  const after = (await run.askTotal()) ?? total;
   const difference = differenceOf(await read.warehouse.countListed(), [total, after]);
   if (difference === 0) return toOutcome(run, { watermark });
   const what = `the service counts ${formatNumber(Math.abs(difference), 'follow-up')} ${difference > 0 ? 'more' : 'fewer'} than are stored`;
@@ -142,8 +138,7 @@ async function* readDrift(run: FollowupRun, readUpTo: number): Steps<ReadOutcome
 
 export async function* readFollowups(read: ReadRequest): Steps<ReadOutcome> {
   const { kind, filters, state } = read;
-  const list = createFollowupList(read.stream, read.service);
-  const run: FollowupRun = { read, list, failed: [], notes: [], keyless: new Set() };
+  const run = createFollowupRun(read);
   const { watermark } = state;
   if (filters !== undefined) {
     yield* walk(run, WHOLE_TIME, { filters });

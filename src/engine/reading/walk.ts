@@ -13,21 +13,11 @@ import { isRequestSpecific } from '../api/response-errors.ts';
 import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { recordKey } from '../streams/wire.ts';
 import { afterSecondOf, describeRange, secondOf, toFilters, unreadSlice } from './creation-time.ts';
-import type { FollowupList, Newest } from './followup-list.ts';
+import type { FollowupRun, Newest } from './followup-run.ts';
 import type { Params } from './read-request.ts';
 import { recordName, timeOf } from './record-fields.ts';
 import { records, type RecordsStep, type Steps, writes } from './step.ts';
 import { type FirstResponse, readFirstResponse } from './watermark.ts';
-
-/** What the walks of one run have in common. */
-export interface Walks {
-  readonly list: FollowupList;
-  /** Ranges that the service does not return, or where it contradicts itself, as the ledger has them. A walk goes on below them. */
-  failed: readonly { readonly range: TimeSlice; readonly error: SafetySyncError }[];
-  readonly notes: string[];
-  /** Texts of the records without a usable key: another walk of the run would have each of them rejected again. */
-  readonly keyless: Set<string>;
-}
 
 interface WalkStart {
   readonly filters?: Params;
@@ -59,8 +49,8 @@ export function isNewestFirst(list: readonly Received[], { fromMs, toMs }: TimeS
   });
 }
 
-export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {}): Steps<WalkEnd> {
-  const { list } = run;
+export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart = {}): Steps<WalkEnd> {
+  const { clock } = run.read.service;
   const { filters = {}, begun = { readToMs: range.toMs, records: 0 }, note } = start;
   /** Creation times by name. */
   const seen = new Map<string, number>();
@@ -70,7 +60,7 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
   let reachedMs = begun.readToMs;
 
   const paramsOf = (part: TimeSlice): Params => ({ ...filters, ...toFilters(part) });
-  const nameOf = (record: Received): string => recordName(record, list.keyField);
+  const nameOf = (record: Received): string => recordName(record, run.keyField);
 
   /** Those records of a page that this walk has not yielded before. */
   function take(page: readonly Received[], toMs: number): RecordsStep {
@@ -82,7 +72,7 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
     reachedMs = toMs;
     const count = begun.records + [...seen.values()].filter((ms) => ms >= toMs).length;
     const isNotRejectedYet = (record: Received): boolean => {
-      if (recordKey(record, list.keyField) !== null) return true;
+      if (recordKey(record, run.keyField) !== null) return true;
       const { size } = run.keyless;
       return run.keyless.add(record.text).size > size;
     };
@@ -102,8 +92,8 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
   /** For more records of one second than a response holds, and for an order that is not that of creation. */
   async function* readByPages(part: TimeSlice): Steps {
     try {
-      for await (const page of list.readSettled(paramsOf(part))) {
-        first ??= readFirstResponse(page, list.service.clock.now());
+      for await (const page of run.readSettled(paramsOf(part))) {
+        first ??= readFirstResponse(page, clock.now());
         yield take(page.records, reachedMs);
       }
       yield take([], part.fromMs);
@@ -118,18 +108,18 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
   async function* readAllByPages(): Steps<WalkEnd> {
     yield* readByPages(range);
     run.notes.push(
-      `read by page numbers, which is slower: ${list.method}, created ${describeRange(range)}, is not sorted by creation time, newest first, or lacks what it announces`,
+      `read by page numbers, which is slower: ${run.method}, created ${describeRange(range)}, is not sorted by creation time, newest first, or lacks what it announces`,
     );
     return { first, newestMs };
   }
 
   let { newest } = start;
-  let limit = list.pageSize;
+  let limit = run.pageSize;
   /** The oldest record of the last response. */
   let border: string | undefined;
   for (let upperMs = begun.readToMs; upperMs > range.fromMs;) {
     const part = { fromMs: range.fromMs, toMs: upperMs };
-    let response = newest ?? (await list.askNewest(paramsOf(part), limit));
+    let response = newest ?? (await run.askNewest(paramsOf(part), limit));
     newest = undefined;
     const isBorderMissing =
       !(response instanceof SafetySyncError) &&
@@ -137,10 +127,10 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
       !response.page.records.some((record) => nameOf(record) === border);
     // It was deleted, or the service compares creation times by seconds and leaves out the second of the bound.
     if (isBorderMissing)
-      response = await list.askNewest(paramsOf({ ...part, toMs: afterSecondOf(upperMs - 1) }), limit);
+      response = await run.askNewest(paramsOf({ ...part, toMs: afterSecondOf(upperMs - 1) }), limit);
     border = undefined;
     if (response instanceof SafetySyncError) {
-      const beyond = await list.askBeyond(paramsOf(part), response);
+      const beyond = await run.askBeyond(paramsOf(part), response);
       const createdMs = (beyond && createdOf(beyond)) ?? -Infinity;
       const fromMs = Math.max(range.fromMs, Math.min(Math.floor(createdMs) + 1, upperMs - 1));
       yield fail({ fromMs, toMs: upperMs }, response);
@@ -148,14 +138,14 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
       continue;
     }
     const { page } = response;
-    first ??= readFirstResponse(page, list.service.clock.now());
+    first ??= readFirstResponse(page, clock.now());
     const last = page.records.at(-1);
     const total = page.paging?.total ?? (last === undefined ? 0 : Infinity);
     if (page.records.length < response.limit && new Set(page.records.map(nameOf)).size >= total) {
       yield take(page.records, range.fromMs);
       break;
     }
-    limit = list.widened(response.limit);
+    limit = run.widened(response.limit);
     if (last === undefined || !isNewestFirst(page.records, { ...part, toMs: afterSecondOf(upperMs - 1) }))
       return yield* readAllByPages();
     const oldestMs = Math.floor(createdOf(last) ?? 0);
@@ -173,7 +163,7 @@ export async function* walk(run: Walks, range: TimeSlice, start: WalkStart = {})
   if (failures === 0 && begun.records === 0 && first !== undefined && seen.size < (first.total ?? 0)) {
     // Records were deleted, or the order is another one. What changed since the first response does not count.
     const updated_before = Math.max(first.timeMs, (first.seenMs ?? 0) + 1);
-    const { paging } = await list.ask({ ...paramsOf(range), updated_before, limit: 1 });
+    const { paging } = await run.ask({ ...paramsOf(range), updated_before, limit: 1 });
     if (seen.size < (paging?.total ?? 0)) return yield* readAllByPages();
   }
   return { first, newestMs };

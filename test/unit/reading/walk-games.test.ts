@@ -7,9 +7,10 @@ import { describe, expect, it } from 'vitest';
 import type { ApiClient } from '../../../src/engine/api/client.ts';
 import { createRequestMeter, type ListPage, type ListRequest } from '../../../src/engine/api/requests.ts';
 import { WHOLE_TIME } from '../../../src/engine/reading/creation-time.ts';
-import { createFollowupList, type FollowupList } from '../../../src/engine/reading/followup-list.ts';
+import { createFollowupRun, type FollowupRun } from '../../../src/engine/reading/followup-run.ts';
+import type { ReadRequest } from '../../../src/engine/reading/read-request.ts';
 import { readList } from '../../../src/engine/reading/list.ts';
-import { walk, type Walks } from '../../../src/engine/reading/walk.ts';
+import { walk } from '../../../src/engine/reading/walk.ts';
 import { streamNamed } from '../../../src/engine/streams/index.ts';
 import type { TimeSlice } from '../../../src/engine/streams/state.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
@@ -139,33 +140,32 @@ interface Reading {
   isLoud: boolean;
 }
 
-type Reader = (list: FollowupList, into: Reading) => Promise<void>;
+type Reader = (run: FollowupRun, into: Reading) => Promise<void>;
 
-const byWalk: Reader = async (list, { ids, failed }) => {
+const byWalk: Reader = async (run, { ids, failed }) => {
   const addIds = (records: readonly Received[]): void => {
     for (const record of records) ids.add(String(record.field('id')));
   };
-  const run: Walks = { list, failed: [], notes: [], keyless: new Set() };
   for await (const step of walk(run, WHOLE_TIME)) if (step.kind === 'records') addIds(step.records);
   failed.push(...run.failed.map(({ range }) => range));
 };
 
 /** Wrong: the millisecond of a response's oldest record is not requested again. */
-const withoutBorder: Reader = async (list, { ids }) => {
+const withoutBorder: Reader = async (run, { ids }) => {
   for (let before = Infinity; ;) {
-    const { records } = await list.ask({
-      limit: list.pageSize,
+    const { records } = await run.ask({
+      limit: run.pageSize,
       ...(before < Infinity && { created_before: before }),
     });
     for (const record of records) ids.add(String(record.field('id')));
-    if (records.length < list.pageSize) return;
+    if (records.length < run.pageSize) return;
     before = Number(records.at(-1)?.field('created_on'));
   }
 };
 
 /** Wrong: page numbers shift, and the totals do not show a record that comes in place of one that goes. */
-const byPageNumbers: Reader = async (list, into) => {
-  const pages = readList(list.service, { ...ASKED, pageSize: list.pageSize });
+const byPageNumbers: Reader = async (run, into) => {
+  const pages = readList(run.read.service, { ...ASKED, pageSize: run.pageSize });
   let next = await pages.next();
   for (; next.done !== true; next = await pages.next())
     for (const record of next.value.records) into.ids.add(String(record.field('id')));
@@ -185,17 +185,17 @@ async function play(seed: number, kind: ServiceKind, isQuiet: boolean, reader: R
   const api = {
     page: (request: ListRequest) => Promise.resolve().then(() => source.respond(request.params)),
   };
-  const list = createFollowupList(
-    { ...stream, readMode: { kind: 'incremental', pageSize: source.pageSize } },
-    {
+  const request: Pick<ReadRequest, 'stream' | 'service'> = {
+    stream: { ...stream, readMode: { kind: 'incremental', pageSize: source.pageSize } },
+    service: {
       api: () => api as unknown as ApiClient,
       meter: createRequestMeter(),
       clock: systemClock,
       signal: new AbortController().signal,
     },
-  );
+  };
   const reading: Reading = { ids: new Set(), failed: [], isLoud: false };
-  await reader(list, reading);
+  await reader(createFollowupRun(request as ReadRequest), reading);
   const isFailed = (ms: number) => reading.failed.some(({ fromMs, toMs }) => ms >= fromMs && ms < toMs);
   const missed = source
     .throughout()

@@ -1,10 +1,10 @@
-/** Requests for follow-ups (specification: followups.list). */
+/** A run of follow-ups: its requests (specification: followups.list), and what its walks have in common. */
 import type { SafetySyncError } from '../../shared/errors.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import type { ListPage } from '../api/requests.ts';
 import { askedOf, fetchPage, isBeyondLast, readSettledList } from './list.ts';
-import type { StreamDefinition } from '../streams/stream.ts';
-import type { Params, Service } from './read-request.ts';
+import type { TimeSlice } from '../streams/state.ts';
+import type { Params, ReadRequest } from './read-request.ts';
 
 /** How many times fewer records are requested after a failure for certain records only. */
 const NARROWER = 8;
@@ -17,10 +17,16 @@ export interface Newest {
   readonly limit: number;
 }
 
-export type FollowupList = ReturnType<typeof createFollowupList>;
+interface UnreadRange {
+  readonly range: TimeSlice;
+  readonly error: SafetySyncError;
+}
 
-/** For one run: its first request finds out whether the service knows the number that people see. */
-export function createFollowupList(stream: StreamDefinition, service: Service) {
+export type FollowupRun = ReturnType<typeof createFollowupRun>;
+
+/** Its first request finds out whether the service knows the number that people see. */
+export function createFollowupRun(read: ReadRequest) {
+  const { stream, service } = read;
   const list = { ...askedOf(stream), optional: { params: { followup_display_id: true } } };
   const { method, keyField, pageSize = 1 } = list;
 
@@ -29,10 +35,15 @@ export function createFollowupList(stream: StreamDefinition, service: Service) {
     fetchPage(service, { ...list, params, retries: isSuspect ? 1 : undefined });
 
   return {
-    service,
+    read,
     method,
     keyField,
     pageSize,
+    /** Ranges that the service does not return, or where it contradicts itself, as the ledger has them. A walk goes on below them. */
+    failed: [] as readonly UnreadRange[],
+    notes: [] as string[],
+    /** Texts of the records without a usable key: another walk of the run would have each of them rejected again. */
+    keyless: new Set<string>(),
     ask,
 
     /** By page numbers, until it is complete. */
