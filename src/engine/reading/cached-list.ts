@@ -2,9 +2,9 @@
 import { SafetySyncError } from '../../shared/errors.ts';
 import { MINUTE_MS, toIso } from '../../shared/time.ts';
 import type { ListPage } from '../api/requests.ts';
+import { readMs } from '../streams/wire.ts';
 import { askedOf, incomplete, readList } from './list.ts';
 import type { ReadRequest } from './read-request.ts';
-import { readMs } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
 /** The service calculates the list at most once in this time. */
@@ -16,8 +16,7 @@ const ATTEMPTS = 3;
 
 /** When the list was calculated, in whole ms as it is stored; undefined: not told. */
 function readLastUpdated({ envelope }: Pick<ListPage, 'envelope'>): number | undefined {
-  const value = envelope['last_updated'];
-  const ms = readMs(typeof value === 'string' && value !== '' ? Number(value) : value);
+  const ms = readMs(envelope['last_updated']);
   return ms === undefined ? undefined : Math.floor(ms);
 }
 

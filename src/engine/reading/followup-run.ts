@@ -17,11 +17,6 @@ export interface Newest {
   readonly limit: number;
 }
 
-interface UnreadRange {
-  readonly range: TimeSlice;
-  readonly error: SafetySyncError;
-}
-
 export type FollowupRun = ReturnType<typeof createFollowupRun>;
 
 /** Its first request finds out whether the service knows the number that people see. */
@@ -40,7 +35,7 @@ export function createFollowupRun(read: ReadRequest) {
     keyField,
     pageSize,
     /** Ranges that the service does not return, or where it contradicts itself, as the ledger has them. A walk goes on below them. */
-    failed: [] as readonly UnreadRange[],
+    failed: [] as readonly { readonly range: TimeSlice; readonly error: SafetySyncError }[],
     notes: [] as string[],
     /** Texts of the records without a usable key: another walk of the run would have each of them rejected again. */
     keyless: new Set<string>(),

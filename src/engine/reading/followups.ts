@@ -9,7 +9,7 @@ import { createFollowupRun, type FollowupRun } from './followup-run.ts';
 import type { ReadRequest } from './read-request.ts';
 import { type ReadOutcome, type Steps, writes } from './step.ts';
 import { walk } from './walk.ts';
-import { nextWatermark, updatedAfter } from './watermark.ts';
+import { nextWatermark } from './watermark.ts';
 
 /** A scheduled run reads everything again after this time, and after this many times the duration of the last such read. */
 const COMPLETE_READ_MS = HOUR_MS;
@@ -19,7 +19,10 @@ const LATE_MS = HOUR_MS;
 
 /** Reads the changes since the watermark; returns the next one. */
 async function* readChanges(run: FollowupRun, watermark: number): Steps<number> {
-  const filters = { updated_after: updatedAfter(watermark, run.read.settings.followupsOverlapMs) };
+  // The overlap is for changes that become visible later than at their `updated_on`. The bound is exclusive: one millisecond less,
+  // so that a second change within the watermark's own millisecond is read.
+  const fromMs = watermark - run.read.settings.followupsOverlapMs;
+  const filters = { updated_after: Math.max(0, fromMs - 1) };
   const { first } = yield* walk(run, WHOLE_TIME, { filters });
   return (first && nextWatermark(watermark, first)) ?? watermark;
 }

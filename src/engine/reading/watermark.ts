@@ -31,11 +31,3 @@ export function nextWatermark(
   const ms = Math.min(Math.max(stored ?? -Infinity, seenMs), timeMs);
   return Number.isFinite(ms) ? ms : null;
 }
-
-/**
- * `updated_after` is exclusive: one millisecond less, so that a second change within the watermark's own millisecond is read.
- * The overlap is for changes that become visible later than at their `updated_on`.
- */
-export function updatedAfter(watermarkMs: number, overlapMs: number): number {
-  return Math.max(0, watermarkMs - overlapMs - 1);
-}

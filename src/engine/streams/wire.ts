@@ -131,13 +131,18 @@ function isoText(sentMs: number): string {
   return `${dayText(day)}${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}:${twoDigits(seconds % 60)}.${DIGITS[ofDay % SECOND_MS]}Z`;
 }
 
+/** ms since 1970; undefined where the value is absent or unusable. */
+export function readMs(value: unknown): number | undefined {
+  const ms = toNumber(value);
+  return typeof ms === 'number' && ms >= MIN_TIME_MS && ms <= MAX_TIME_MS ? ms : undefined;
+}
+
 /** A timestamp in milliseconds. 0 is no time: services send it where none is set. */
 export const instant: Field<string> = scalar(
   'a time (ms since 1970, years 1 to 9999, not 0)',
   (value) => {
-    const ms = toNumber(value);
-    const isTime = typeof ms === 'number' && ms >= MIN_TIME_MS && ms <= MAX_TIME_MS && ms !== 0;
-    return isTime ? isoText(ms) : undefined;
+    const ms = readMs(value) ?? 0;
+    return ms === 0 ? undefined : isoText(ms);
   },
   { unit: 'ms' },
 );
