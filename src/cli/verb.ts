@@ -4,10 +4,8 @@
  */
 import { Command } from 'commander';
 import { type Account, type App, createApp } from '../app.ts';
-import { describeUnlimited } from '../config/account-config.ts';
 import { type Config, loadConfig } from '../config/load-config.ts';
 import type { Environment } from '../config/read-variables.ts';
-import { describeUnknown } from '../config/unknown-variables.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { nameSome } from '../shared/format.ts';
 import { SECOND_MS, sleep, untilAborted } from '../shared/time.ts';
@@ -193,9 +191,7 @@ async function runVerb(
   const say = (line: string): void => terminal.note(terminal.noteColors.dim(line));
   const app = await createApp({ config, signal, say });
   if (needs.needsService) {
-    const unlimited = describeUnlimited(config.accounts, config.api.requestsPerMinute);
-    for (const warning of [unlimited, describeUnknown(config.unknownVariables)])
-      if (warning !== null) app.log.warn(warning);
+    for (const warning of Object.values(config.warnings)) if (warning !== null) app.log.warn(warning);
   }
   const work = async () => {
     await prepare(app, needs);

@@ -2,38 +2,72 @@
 import { nameSome } from '../shared/format.ts';
 import { isLoopback } from '../shared/loopback.ts';
 import { streamNamed } from '../engine/streams/index.ts';
-import type { StreamName } from '../engine/streams/stream.ts';
-import type { ReadVariables } from './read-variables.ts';
+import type { StreamDefinition, StreamName } from '../engine/streams/stream.ts';
+import { type Environment, type ReadVariables, requireSet } from './read-variables.ts';
+import { cronVariableOf } from './variables.ts';
 
-interface ServiceConfig {
-  /** Normalized: host in lower case, without the scheme's own port, without `/v1` and without a slash at the end. */
-  readonly baseUrl: string;
-  readonly token: string;
-  /** The file with the token; absent: the configuration itself has it. */
-  readonly tokenFile?: string | undefined;
+export type AccountConfig = Readonly<ReturnType<typeof buildAccount>>;
+export type ScheduleConfig = AccountConfig['schedule'];
+
+export interface AccountOptions {
+  /** Base URL and token are required. */
+  readonly needsService: boolean;
+  readonly streams: readonly StreamDefinition[];
 }
 
-export interface ScheduleConfig {
-  readonly timezone: string;
-  /** By stream; null: off. */
-  readonly streams: Readonly<Record<StreamName, string | null>>;
-  /** Schedule of the full refresh; null: off. */
-  readonly reconcile: string | null;
-}
-
-export interface AccountConfig {
-  /** `account_id` in every row. */
-  readonly accountId: string;
-  /** undefined: not configured; verbs that only read the warehouse do not need it. */
-  readonly service: ServiceConfig | undefined;
-  readonly equipmentTypes: readonly string[];
-  /** The time zone of the views' days; null: not set, so the stored one stays, at first UTC. */
-  readonly reportingTimezone: string | null;
-  /** The organisation, for readers of its report; null: the account's name is shown. */
-  readonly reportTitle: string | null;
-  /** Recipients of its report by mail; undefined: those of REPORT_EMAIL_TO. */
-  readonly reportEmailTo?: readonly string[] | undefined;
-  readonly schedule: ScheduleConfig;
+/** The account that these variables describe. Adds what is missing or contradicts itself to the problems. */
+export function buildAccount(
+  env: Environment,
+  read: ReadVariables,
+  {
+    needsService,
+    streams,
+    hint = '',
+    reportEmailTo,
+  }: AccountOptions & { readonly hint?: string; readonly reportEmailTo?: readonly string[] | undefined },
+) {
+  const { values, problems } = read;
+  const { SAFETY_BASE_URL: baseUrl, SAFETY_TOKEN: token } = values;
+  if (needsService) {
+    requireSet(read, 'SAFETY_BASE_URL', `the service’s address, e.g. https://service.example.com${hint}`);
+    requireSet(read, 'SAFETY_TOKEN', 'the API token (or SAFETY_TOKEN_FILE)');
+  }
+  requireHttps(read, 'SAFETY_BASE_URL', 'the token');
+  if (baseUrl !== undefined) {
+    const url = new URL(baseUrl);
+    const add = (problem: string): void => void problems.push(`SAFETY_BASE_URL: ${problem}`);
+    if (url.username !== '' || url.password !== '') add('leave user and password out');
+    if (/[?#]/.test(baseUrl)) add('leave out what follows ? or #');
+  }
+  const cronOf = (own: string | null | undefined) => (own === undefined ? values.SYNC_CRON : own);
+  return {
+    /** `account_id` in every row. */
+    accountId: values.SAFETY_ACCOUNT,
+    /** undefined: not configured; verbs that only read the warehouse do not need it. */
+    service:
+      baseUrl === undefined || token === undefined
+        ? undefined
+        : {
+            baseUrl: normalizeBaseUrl(baseUrl),
+            token,
+            /** undefined: the configuration itself has the token. */
+            tokenFile: env['SAFETY_TOKEN_FILE'] || undefined,
+          },
+    equipmentTypes: values.SAFETY_EQUIPMENT_TYPES,
+    /** The time zone of the views' days; null: not set, so the stored one stays, at first UTC. */
+    reportingTimezone: values.REPORTING_TIMEZONE ?? null,
+    /** The organisation, for readers of its report; null: the account's name is shown. */
+    reportTitle: values.REPORT_TITLE ?? null,
+    /** Recipients of its report by mail; undefined: those of REPORT_EMAIL_TO. */
+    reportEmailTo,
+    schedule: {
+      timezone: values.SYNC_TIMEZONE,
+      /** By stream; null: off. */
+      streams: Object.fromEntries(streams.map(({ name }) => [name, cronOf(values[cronVariableOf(name)])])),
+      /** Schedule of the full refresh; null: off. */
+      reconcile: values.RECONCILE_CRON,
+    },
+  };
 }
 
 export type OffReason = 'no equipment types' | 'not offered' | 'not scheduled';
@@ -62,7 +96,10 @@ export function requestsPerMinuteOf(baseUrl: string, setting: number | null | un
 
 /** null: every account whose service is on another machine has a request budget. */
 export function describeUnlimited(
-  accounts: readonly Pick<AccountConfig, 'accountId' | 'service'>[],
+  accounts: readonly {
+    readonly accountId: string;
+    readonly service: { readonly baseUrl: string } | undefined;
+  }[],
   setting: number | null | undefined,
 ): string | null {
   const without = accounts.filter(
@@ -87,8 +124,11 @@ export function requireHttps(
     );
 }
 
-/** The worker itself adds `/v1/METHOD`. Takes a usable base URL. */
-export function normalizeBaseUrl(baseUrl: string): string {
+/**
+ * Host in lower case, without the scheme's own port, without `/v1`, which the client adds, and without a slash at the end.
+ * Takes a usable base URL.
+ */
+function normalizeBaseUrl(baseUrl: string): string {
   const { origin, pathname } = new URL(baseUrl);
   return origin + pathname.replace(/(\/+v1)?\/*$/, '');
 }

@@ -7,7 +7,7 @@ import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import { closestName } from '../shared/closest-name.ts';
 import type { StreamDefinition } from '../engine/streams/stream.ts';
-import { type AccountConfig, normalizeBaseUrl, requireHttps } from './account-config.ts';
+import { type AccountConfig, type AccountOptions, buildAccount } from './account-config.ts';
 import {
   type Environment,
   isNamed,
@@ -15,7 +15,6 @@ import {
   readText,
   type ReadVariables,
   readVariables,
-  requireSet,
   systemCode,
   withoutUserinfo,
 } from './read-variables.ts';
@@ -23,55 +22,11 @@ import { cronVariableOf, type VariableValues, variablesOf } from './variables.ts
 
 type Streams = readonly StreamDefinition[];
 
-interface FindAccountsOptions {
-  /** Base URL and token are required. */
-  readonly needsService: boolean;
-  readonly streams: Streams;
-}
-
 /** Any of these makes the variables describe an account, in addition to those of the file. */
 const ACCOUNT_VARIABLES = ['SAFETY_BASE_URL', 'SAFETY_TOKEN', 'SAFETY_ACCOUNT', 'SAFETY_EQUIPMENT_TYPES'];
 
 const FILE = 'SAFETY_ACCOUNTS_FILE';
 const HINT = ' (lines NAME=value that were pasted into a shell need export before them)';
-
-/** The account that these variables describe. Adds what is missing or contradicts itself to the problems. */
-function buildAccount(
-  env: Environment,
-  read: ReadVariables,
-  { needsService, streams }: FindAccountsOptions,
-  hint = '',
-): AccountConfig {
-  const { values, problems } = read;
-  const { SAFETY_BASE_URL: baseUrl, SAFETY_TOKEN: token } = values;
-  if (needsService) {
-    requireSet(read, 'SAFETY_BASE_URL', `the service’s address, e.g. https://service.example.com${hint}`);
-    requireSet(read, 'SAFETY_TOKEN', 'the API token (or SAFETY_TOKEN_FILE)');
-  }
-  requireHttps(read, 'SAFETY_BASE_URL', 'the token');
-  if (baseUrl !== undefined) {
-    const url = new URL(baseUrl);
-    const add = (problem: string): void => void problems.push(`SAFETY_BASE_URL: ${problem}`);
-    if (url.username !== '' || url.password !== '') add('leave user and password out');
-    if (/[?#]/.test(baseUrl)) add('leave out what follows ? or #');
-  }
-  const cronOf = (own: string | null | undefined) => (own === undefined ? values.SYNC_CRON : own);
-  return {
-    accountId: values.SAFETY_ACCOUNT,
-    service:
-      baseUrl === undefined || token === undefined
-        ? undefined
-        : { baseUrl: normalizeBaseUrl(baseUrl), token, tokenFile: env['SAFETY_TOKEN_FILE'] || undefined },
-    equipmentTypes: values.SAFETY_EQUIPMENT_TYPES,
-    reportingTimezone: values.REPORTING_TIMEZONE ?? null,
-    reportTitle: values.REPORT_TITLE ?? null,
-    schedule: {
-      timezone: values.SYNC_TIMEZONE,
-      streams: Object.fromEntries(streams.map(({ name }) => [name, cronOf(values[cronVariableOf(name)])])),
-      reconcile: values.RECONCILE_CRON,
-    },
-  };
-}
 
 /** The variable of each key of an entry. */
 const keysOf = (streams: Streams): Readonly<Record<string, string>> => ({
@@ -89,11 +44,6 @@ const keysOf = (streams: Streams): Readonly<Record<string, string>> => ({
   'schedule.reconcile': 'RECONCILE_CRON',
   'schedule.timezone': 'SYNC_TIMEZONE',
 });
-
-function didYouMean(key: string, keys: readonly string[]): string {
-  const meant = closestName(key, keys);
-  return meant === undefined ? `there are ${keys.join(', ')}` : `did you mean ${meant}?`;
-}
 
 const isMap = (content: unknown): content is Readonly<Record<string, unknown>> =>
   typeof content === 'object' && content !== null && !Array.isArray(content);
@@ -115,8 +65,12 @@ function readEntry(content: unknown, folder: string, outer: VariableValues, stre
   for (const [key, value] of flatten(content)) {
     const variable = keys[key];
     const text = Array.isArray(value) ? value.join(',') : (value ?? '');
-    if (variable === undefined) unusable.push(`${key}: no such key, ${didYouMean(key, Object.keys(keys))}`);
-    else if (typeof text !== 'string') unusable.push(`${key}: expected a text, or a list of texts`);
+    if (variable === undefined) {
+      const meant = closestName(key, Object.keys(keys));
+      const advice =
+        meant === undefined ? `there are ${Object.keys(keys).join(', ')}` : `did you mean ${meant}?`;
+      unusable.push(`${key}: no such key, ${advice}`);
+    } else if (typeof text !== 'string') unusable.push(`${key}: expected a text, or a list of texts`);
     else if (text !== '') env[variable] = key === 'token_file' ? resolve(folder, text) : text;
   }
   const own = readVariables(env, variablesOf(streams));
@@ -129,7 +83,8 @@ function readEntry(content: unknown, folder: string, outer: VariableValues, stre
   const values = Object.fromEntries([...inherited, ...set]) as unknown as VariableValues;
   if (env['SAFETY_ACCOUNT'] === undefined) problems.push('SAFETY_ACCOUNT is not set: account_id of its rows');
   const name = isNamed(problems, 'SAFETY_ACCOUNT') ? undefined : values.SAFETY_ACCOUNT;
-  const account = buildAccount(env, { values, problems }, { needsService: true, streams });
+  const reportEmailTo = own.values.REPORT_EMAIL_TO;
+  const account = buildAccount(env, { values, problems }, { needsService: true, streams, reportEmailTo });
   const keyOf = new Map(Object.entries(keys).map(([key, variable]) => [variable, key]));
   const inKeys = (problem: string): string =>
     problem.replace(/([A-Z]+_[A-Z_]+)(=?)/g, (found, variable: string, equals: string) =>
@@ -138,7 +93,7 @@ function readEntry(content: unknown, folder: string, outer: VariableValues, stre
   return {
     name,
     token: env['SAFETY_TOKEN'] ?? own.values.SAFETY_TOKEN,
-    account: { ...account, reportEmailTo: own.values.REPORT_EMAIL_TO },
+    account,
     problems: [...unusable, ...problems.map(inKeys)],
   };
 }
@@ -174,13 +129,13 @@ function readEntries(path: string): readonly unknown[] | string {
 }
 
 /** Those that are usable: that of the variables, where they describe one, before those of the file. And every token in the file. */
-export function findAccounts(env: Environment, read: ReadVariables, options: FindAccountsOptions) {
+export function findAccounts(env: Environment, read: ReadVariables, options: AccountOptions) {
   const { values, problems } = read;
   const path = values.SAFETY_ACCOUNTS_FILE;
   const accounts: AccountConfig[] = [];
   const tokens: string[] = [];
   if (!isSet(env, FILE) || ACCOUNT_VARIABLES.some((name) => isSet(env, name)))
-    accounts.push(buildAccount(env, read, options, HINT));
+    accounts.push(buildAccount(env, read, { ...options, hint: HINT }));
   if (path === undefined) return { accounts, tokens };
   const entries = readEntries(path);
   if (typeof entries === 'string') {

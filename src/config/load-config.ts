@@ -5,12 +5,12 @@ import { RECORD_KINDS, type RecordUrls } from '../shared/record-urls.ts';
 import { createRedactor } from '../shared/redact.ts';
 import { STREAMS } from '../engine/streams/index.ts';
 import type { StreamDefinition } from '../engine/streams/stream.ts';
-import type { AccountConfig } from './account-config.ts';
+import { type AccountConfig, describeUnlimited } from './account-config.ts';
 import { findAccounts } from './accounts.ts';
 import { type Environment, readVariables, requireSet } from './read-variables.ts';
-import { type PrivacyConfig, privacyProblems } from './privacy-columns.ts';
+import { privacyProblems } from './privacy-columns.ts';
 import { notificationsOf } from './notification-config.ts';
-import { findUnknownVariables } from './unknown-variables.ts';
+import { describeUnknown, findUnknownVariables } from './unknown-variables.ts';
 import { SECRETS, variablesOf } from './variables.ts';
 
 interface LoadConfigOptions {
@@ -24,22 +24,15 @@ interface LoadConfigOptions {
   readonly streams?: readonly StreamDefinition[];
 }
 
-/** undefined: not set. */
-const textOf = (env: Environment, name: string): string | undefined => env[name] || undefined;
-
-/** A short password is redacted in its URL only, because it may also be a word, and logs without that word would be unreadable. */
+/**
+ * The path of a webhook is enough to post to it. A short path or password is redacted in its URL only, because it may also be
+ * a word, and logs without that word would be unreadable.
+ */
 function secretsOfUrl(url: string): string[] {
-  const { username, password } = new URL(url);
-  if (password === '') return [];
-  const plain = decodeURIComponent(password);
-  return [`${username}:${password}@`, ...(plain.length >= 8 ? [password, plain] : [])];
-}
-
-/** The path of a webhook is enough to post to it. */
-function secretsOfWebhook(url: string): string[] {
-  const { pathname, search } = new URL(url);
-  const path = `${pathname}${search}`;
-  return [url, ...(path.length >= 8 ? [path] : []), ...secretsOfUrl(url)];
+  const { username, password, pathname, search } = new URL(url);
+  const parts = [`${pathname}${search}`, password, decodeURIComponent(password)];
+  const login = password === '' ? [] : [`${username}:${password}@`];
+  return [url, ...login, ...parts.filter(({ length }) => length >= 8)];
 }
 
 const LISTED_NAMES = 10;
@@ -68,7 +61,7 @@ export function loadConfig(env: Environment, options: LoadConfigOptions) {
   const { values, problems } = read;
   const found = findAccounts(env, read, { needsService, streams });
   const notifications = notificationsOf(read, found.accounts);
-  const privacy: PrivacyConfig = {
+  const privacy = {
     omit: values.PRIVACY_OMIT,
     pseudonymize: values.PRIVACY_PSEUDONYMIZE,
     keep: values.USERS_KEEP,
@@ -86,13 +79,13 @@ export function loadConfig(env: Environment, options: LoadConfigOptions) {
     throw new SafetySyncError('configuration_invalid', `the configuration is not usable:\n${list}`);
   }
   const accounts = selectAccounts(found.accounts, asked);
-  const { DATABASE_URL: databaseUrl, SMTP_URL: smtpUrl, PRIVACY_KEY: key } = values;
-  const webhooks = [values.ALERT_WEBHOOK_URL, values.ALERT_HEARTBEAT_URL];
+  const { DATABASE_URL: databaseUrl, PRIVACY_KEY: key } = values;
+  const urls = [values.ALERT_WEBHOOK_URL, values.ALERT_HEARTBEAT_URL, values.SMTP_URL];
   return {
     /** undefined: the embedded server. */
-    databaseUrl: values.DATABASE_URL,
+    databaseUrl,
     /** The file with that URL; the password in it may change. */
-    databaseUrlFile: textOf(env, 'DATABASE_URL_FILE'),
+    databaseUrlFile: env['DATABASE_URL_FILE'] || undefined,
     /** Limits of each account's service. */
     api: {
       concurrency: values.API_CONCURRENCY,
@@ -137,13 +130,15 @@ export function loadConfig(env: Environment, options: LoadConfigOptions) {
     secrets: [
       ...accounts.flatMap(({ service }) => service?.token ?? []),
       ...(databaseUrl === undefined ? [] : secretsOfDatabaseUrl(databaseUrl)),
-      ...webhooks.flatMap((url) => (url === undefined ? [] : secretsOfWebhook(url))),
-      ...(smtpUrl === undefined ? [] : [smtpUrl, ...secretsOfUrl(smtpUrl)]),
+      ...urls.flatMap((url) => (url === undefined ? [] : secretsOfUrl(url))),
       ...(key === undefined ? [] : [key]),
     ],
     notifications,
     privacy,
-    /** Variables that are none of ours but look so. */
-    unknownVariables: findUnknownVariables(env, Object.keys(variables)),
+    /** What is usable and perhaps a mistake; null: it is not there. */
+    warnings: {
+      unlimited: describeUnlimited(accounts, values.API_REQUESTS_PER_MINUTE),
+      unknown: describeUnknown(findUnknownVariables(env, Object.keys(variables))),
+    },
   };
 }

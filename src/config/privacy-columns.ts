@@ -3,22 +3,13 @@ import { closestName } from '../shared/closest-name.ts';
 import type { StreamDefinition } from '../engine/streams/stream.ts';
 import { type StoredColumn, storedColumns } from '../engine/streams/stored-columns.ts';
 
-export interface PrivacyConfig {
-  /** `table.column` each. */
-  readonly omit: readonly string[];
-  readonly pseudonymize: readonly string[];
-  /** Words of USERS_KEEP. */
-  readonly keep: readonly string[];
-  readonly key: string | undefined;
-}
-
 const columnName = ({ table, column }: StoredColumn): string => `${table}.${column}`;
 
 const NO_PSEUDONYM = 'only text can be replaced by a pseudonym: ids join tables, other types cannot hold one';
 
 /** Returns one sentence for each invalid setting; an empty list means that all settings are valid. */
 export function privacyProblems(
-  { omit, pseudonymize }: Pick<PrivacyConfig, 'omit' | 'pseudonymize'>,
+  { omit, pseudonymize }: { readonly omit: readonly string[]; readonly pseudonymize: readonly string[] },
   streams: readonly StreamDefinition[],
 ): string[] {
   if (omit.length + pseudonymize.length === 0) return [];

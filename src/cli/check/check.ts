@@ -2,9 +2,7 @@ import pLimit from 'p-limit';
 import { type App, buildApiClient, createApp } from '../../app.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkService, type Say } from './check-service.ts';
-import { describeUnlimited } from '../../config/account-config.ts';
 import type { Config } from '../../config/load-config.ts';
-import { describeUnknown } from '../../config/unknown-variables.ts';
 import { readForgottenWithKey } from '../../engine/privacy/settings.ts';
 import { describeSource, sourceChanged } from '../../engine/sync/source.ts';
 import { createBudgetStore } from '../../engine/control-tables/request-budget.ts';
@@ -35,11 +33,9 @@ const sayError = (say: Say, what: string, { message, advice, code }: SafetySyncE
   say('failed', what, message, advice, code);
 
 /** Of the configuration, which was read already. */
-function checkSettings({ accounts, api, unknownVariables }: Config, say: Say): void {
+function checkSettings({ warnings: { unlimited, unknown } }: Config, say: Say): void {
   say('ok', 'configuration', 'every variable is usable');
-  const unlimited = describeUnlimited(accounts, api.requestsPerMinute);
   if (unlimited !== null) say('skipped', 'request limit', unlimited, UNLIMITED_ADVICE);
-  const unknown = describeUnknown(unknownVariables);
   if (unknown !== null) say('skipped', 'configuration', unknown, UNKNOWN_ADVICE);
 }
 

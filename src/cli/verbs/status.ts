@@ -1,4 +1,3 @@
-import { describeUnlimited } from '../../config/account-config.ts';
 import { readLastRuns, type RunRow } from '../../engine/control-tables/runs.ts';
 import { formatAge, formatDuration, formatTime } from '../../shared/format.ts';
 import { toIso, toMs } from '../../shared/time.ts';
@@ -60,7 +59,8 @@ export const status: Verb = {
   common: ['accounts', 'json'],
   needs: () => ({ needsNoViews: true }),
   async run({ app, terminal }) {
-    const { config, accountIds, db } = app;
+    const { accountIds, db } = app;
+    const { privacy, warnings } = app.config;
     const { colors } = terminal;
     const { accounts: found, problems, isWell, workerSeenMs, nowMs } = await readProblems(app);
     const runs = await readLastRuns(db, accountIds);
@@ -102,11 +102,9 @@ export const status: Verb = {
       const whole = isMany && accountId !== null ? `${accountId}: ${text}` : text;
       return (isFailure ? colors.red : level === 'note' ? colors.dim : colors.yellow)(whole);
     });
-    const unlimited = describeUnlimited(config.accounts, config.api.requestsPerMinute);
-    const { privacy } = config;
     const remarks = [
       describeProtection(privacy) ?? '',
-      unlimited === null ? '' : `${unlimited}.`,
+      warnings.unlimited === null ? '' : `${warnings.unlimited}.`,
       ...accounts.map(({ account_id: id, not_offered: methods }) =>
         methods.length === 0
           ? ''
