@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import { comparedColumns, compareRows, type RowComparison } from '../loading/drift-sql.ts';
-import { normalize, parseRecord, toReadRecord } from '../loading/record.ts';
+import { normalize, parseRecord, type ReadRecord, toReadRecord } from '../loading/record.ts';
 import { keyColumn, partitionOf, target } from '../database/sql-names.ts';
 import { type StreamShape, streamShape, type TableShape } from '../database/table-shape.ts';
 import { read } from '../reading/read.ts';
@@ -11,7 +11,7 @@ import type { KnownRecord } from '../reading/read-request.ts';
 import type { RecordsStep } from '../reading/step.ts';
 import { streamNamed } from '../streams/index.ts';
 import { NO_STATE } from '../streams/state.ts';
-import type { RecordIssue, StreamName, WireRecord } from '../streams/stream.ts';
+import type { RecordIssue, StreamName } from '../streams/stream.ts';
 import { readPrivacy } from '../privacy/settings.ts';
 import { toIso } from '../../shared/time.ts';
 import type { RunContext } from './run.ts';
@@ -38,22 +38,16 @@ interface Compared {
 
 const ABSENT: Compared = { source: 'absent', fields: [], remarks: [] };
 
-interface StoredRow extends Record<string, unknown> {
-  readonly raw: WireRecord | null;
-  /** equipments: the type of the last response that contained it. */
-  readonly requestedType: string | null;
-  readonly syncedAt: string;
-  readonly deletedAt: string | null;
-}
+type KeyOfRow = Readonly<Record<'accountId' | 'key', string>>;
 
-async function readRow(
-  db: Queryable,
-  { stream, parent }: StreamShape,
-  { accountId, key }: { readonly accountId: string; readonly key: string },
-): Promise<StoredRow | undefined> {
-  const { partition, join } = partitionOf(stream);
-  const [row] = await db.execute<StoredRow>(sql`
-    select t._raw as raw, ${partition} as "requestedType", t._synced_at as "syncedAt", t._deleted_at as "deletedAt"
+/** `requestedType`: of equipment, the type of the last response that contained it. */
+async function readRow(db: Queryable, { stream, parent }: StreamShape, { accountId, key }: KeyOfRow) {
+  const { partition: requestedType, join } = partitionOf(stream);
+  const [row] = await db.execute<
+    Pick<KnownRecord, 'stored' | 'requestedType'> & { mark: 'live' | 'deleted'; syncedAt: string }
+  >(sql`
+    select t._raw as stored, ${requestedType} as "requestedType", t._synced_at as "syncedAt",
+      case when t._deleted_at is null then 'live' else 'deleted' end as mark
     from ${target(parent)} t ${join}
     where t.account_id = ${accountId} and t.${keyColumn(parent)} = ${key}`);
   return row;
@@ -70,8 +64,8 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   // The row of a forgotten person has another key than the service's record.
   const scope = { accountId, key: protection?.ofKey(key) ?? key };
   const shape = streamShape(stream);
-  const { raw = null, requestedType = null } = (await readRow(db, shape, scope)) ?? {};
-  const known: KnownRecord = { key, stored: raw, requestedType };
+  const { stored: received = null, requestedType = null } = (await readRow(db, shape, scope)) ?? {};
+  const known: KnownRecord = { key, stored: received, requestedType };
   const meter = createRequestMeter();
   const steps = read({
     // A backfill takes also an older training list.
@@ -83,11 +77,10 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   for await (const step of steps) if (step.kind === 'records') found = step;
   // The row is read again, because a run may have stored the record meanwhile.
   const row = await readRow(db, shape, scope);
-  const mark = row?.deletedAt == null ? 'live' : 'deleted';
-  const stored: 'live' | 'deleted' | 'absent' = row === undefined ? 'absent' : mark;
-  const compared =
-    found === undefined ? ABSENT : await compare(db, shape, { ...scope, ...found, protection });
-  const { source, fields, remarks } = compared;
+  const stored = row?.mark ?? ('absent' as const);
+  const { records: [sent] = [], about = {} } = found ?? {};
+  const toStore = sent && toReadRecord(sent, { stream, about, protection });
+  const { source, fields, remarks } = toStore ? await compare(db, shape, scope, toStore) : ABSENT;
   const isMark =
     source === 'absent' ? stored !== 'live' : stored === (source === 'present' ? 'live' : source);
   const verification = {
@@ -100,7 +93,7 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
     /** When the row last changed here. */
     stored_at: row === undefined ? null : new Date(row.syncedAt).toISOString(),
     /** training: `last_updated` of the response's list. */
-    calculated_at: toIso(found?.about.calculatedAtMs ?? null),
+    calculated_at: toIso(about.calculatedAtMs ?? null),
     requests: meter.requests,
     fields,
     remarks,
@@ -110,20 +103,13 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   return { known, verification };
 }
 
-interface Found extends RecordsStep {
-  readonly accountId: string;
-  readonly key: string;
-  readonly protection: Awaited<ReturnType<typeof readPrivacy>>['protection'];
-}
-
 async function compare(
   db: Queryable,
   shape: StreamShape,
-  { accountId, key, records: [sent], about, protection }: Found,
+  scope: KeyOfRow,
+  toStore: ReadRecord,
 ): Promise<Compared> {
-  if (sent === undefined) return ABSENT;
   const { stream, parent, children } = shape;
-  const toStore = toReadRecord(sent, { stream, about, protection });
   const parsed = parseRecord(stream, toStore);
   const { problem, value } = parsed;
   if (problem !== null) {
@@ -134,8 +120,8 @@ async function compare(
   const made = normalize(stream, toStore, parsed, (issue) => void remarks.push(issue));
   const fields: FieldComparison[] = [];
   for (const [position, table] of [parent, ...children].entries()) {
-    const scope = { rows: made.rows[position] ?? [], accountId, key };
-    for (const row of await db.execute<RowComparison>(compareRows(shape, table, scope)))
+    const rows = made.rows[position] ?? [];
+    for (const row of await db.execute<RowComparison>(compareRows(shape, table, { ...scope, rows })))
       fields.push(...toFields(shape, table, row));
   }
   return {
