@@ -8,8 +8,6 @@ import {
   commandOf,
   readAccountChanges,
   readStoredAccounts,
-  recordAccountChange,
-  removeAccountChange,
 } from '../engine/control-tables/account-changes.ts';
 import { moveSource, type Source } from '../engine/control-tables/sources.ts';
 import { streamLockKey } from '../engine/control-tables/stream-session.ts';
@@ -183,10 +181,13 @@ export async function changeAccount(
         `Configure ${to}, let it read everything anew (safety-sync sync), and then: ${commandOf({ from, to: null })}`,
       );
     }
-    if (!(await hasBegun(session, change))) await recordAccountChange(session, change);
+    if (!(await hasBegun(session, change))) {
+      const record = 'insert into safety_sync.account_changes (account_id, renamed_to) values ($1, $2)';
+      await session.query(record, [from, to]);
+    }
     await changeTables(session, change, signal);
     await session.query(CHANGE_READERS, [from, to]);
-    await removeAccountChange(session, change);
+    await session.query('delete from safety_sync.account_changes where account_id = $1', [from]);
   });
 }
 

@@ -46,15 +46,6 @@ export async function assertUnchanged(connection: TextQueries, account: string):
   });
 }
 
-export async function recordAccountChange(connection: TextQueries, change: AccountChange): Promise<void> {
-  const statement = 'insert into safety_sync.account_changes (account_id, renamed_to) values ($1, $2)';
-  await connection.query(statement, [change.from, change.to]);
-}
-
-export async function removeAccountChange(connection: TextQueries, { from }: AccountChange): Promise<void> {
-  await connection.query('delete from safety_sync.account_changes where account_id = $1', [from]);
-}
-
 /** Lists the accounts that have rows; the few rows that a worker writes for every configured account do not count. */
 export async function readStoredAccounts(connection: TextQueries): Promise<string[]> {
   const rows = await connection.query<{ account_id: string }>(
