@@ -24,8 +24,8 @@ const BOOKKEEPING = `null, jsonb_build_object('id', i, 'description', repeat('wo
 
 /** Account `default`. Follow-ups have one or three earlier states, inspections eight, equipment three, employees four. */
 const FILL = [
-  `insert into safety.users (account_id, id, name, _hash, _raw, _synced_at, _deleted_at, _run_id)
-   select 'default', i::text, 'Person ' || i, ${BOOKKEEPING} from generate_series(1, 2000) i`,
+  `insert into safety.users (account_id, id, name, field_office_ids, line_of_business_ids, supervisor_id, _hash, _raw, _synced_at, _deleted_at, _run_id)
+   select 'default', i::text, 'Person ' || i, array[(i % 50)::text, (i % 70)::text], array['1'], (i / 10)::text, ${BOOKKEEPING} from generate_series(1, 2000) i`,
   `insert into safety_sync.user_lookups (account_id, user_id) select 'default', i::text from generate_series(1, ${Math.max(EMPLOYEES, 2000)}) i`,
   `insert into safety.reporting_settings values ('default', 'Europe/Oslo', now())`,
   `insert into safety.followups
@@ -69,7 +69,7 @@ const FILL = [
    select 'default', 'e' || (i / 3 + 1), (i % 3)::text, (array['uptodate', 'expiring', 'expired'])[i % 3 + 1], now() + (i % 700 - 200) * interval '1 day',
      now() + (i % 700 - 230) * interval '1 day', now() - interval '90 days', now() - (i % 300) * interval '1 day' from generate_series(0, ${3 * EQUIPMENT - 1}) i`,
   `insert into safety.equipment_metavalues
-   select 'default', 'e' || (i / 2 + 1), (i % 2)::text, null, case when i % 2 = 0 then 'x' end, case when i % 2 = 1 then array[1, 2, 3] end
+   select 'default', 'e' || (i / 2 + 1), (i % 2)::text, null, case when i % 2 = 0 then 'x' end, case when i % 2 = 1 then array[i % 2000, i % 1999, i % 1997] end
    from generate_series(0, ${2 * EQUIPMENT - 1}) i`,
   `insert into safety.equipment_states
    select account_id, id, serial_number, equipment_type_id, created_at, parent_id, field_office_ids, line_of_business_id, client_ids,
@@ -91,6 +91,9 @@ const FILL = [
   `insert into safety.labels select 'default', kind, i::text, kind || ' ' || i, null
    from unnest(array['form', 'training', 'equipment_type', 'schedule', 'category', 'field_office', 'client', 'line_of_business']) as kind,
      generate_series(0, 99) i`,
+  `insert into safety.names (account_id, _key, kind, id, name, _run_id) select 'default', kind || ':' || i, kind, i::text, kind || ' ' || i, 1
+   from unnest(array['form', 'training', 'equipment_type', 'field_office', 'client', 'project', 'metafield', 'metafield_item']) as kind,
+     generate_series(0, 1999) i where kind = 'metafield_item' or i < 300`,
 ];
 
 /** In addition to each view as a whole: the queries of a dashboard. */

@@ -2,9 +2,10 @@
 create or replace view safety.due_followups as
 select d.account_id, d.id as followup_id, d.due_on, d.done_on,
   case when d.done_on is not null then d.done_on <= d.due_on when d.due_on < d.today then false end as done_in_time,
-  d.form_id, coalesce(form.label, d.form_id::text) as form_label, d.assignee_id, u.name as assignee_name,
+  d.form_id, coalesce(form.label, form_name.name, d.form_id::text) as form_label, d.assignee_id, u.name as assignee_name,
   d.account_id || '/' || nullif(d.assignee_id, '') as assignee_key, d.account_id || '/' || d.id as followup_key,
-  d.account_id || '/' || d.form_id as form_key, form.group_label as form_group
+  d.account_id || '/' || d.form_id as form_key,
+  coalesce(form_group.label, form_group_name.name, form.parent_id collate "default") as form_group
 from (
   select f.account_id, f.id, f.due_on, f.form_id, f.assignee_id, coalesce(z.today, (now() at time zone 'UTC')::date) as today,
     case when not f.is_open then (coalesce(f.resolved_at, f._valid_from) at time zone coalesce(z.timezone, 'UTC'))::date end as done_on
@@ -21,6 +22,9 @@ from (
     and s.due_on >= (s.valid_from at time zone coalesce(z.timezone, 'UTC'))::date
     and s.due_on < (s.valid_to at time zone coalesce(z.timezone, 'UTC'))::date
 ) d
-left join safety.id_labels form on form.account_id = d.account_id and form.kind = 'form' and form.id = d.form_id::text
+left join safety.labels form on form.account_id = d.account_id and form.kind = 'form' and form.id = d.form_id::text
+left join safety.names form_name on form_name.account_id = d.account_id and form_name._key = 'form:' || d.form_id
+left join safety.labels form_group on form_group.account_id = d.account_id and form_group.kind = 'form' and form_group.id = form.parent_id
+left join safety.names form_group_name on form_group_name.account_id = d.account_id and form_group_name._key = 'form:' || form.parent_id
 left join safety.users u on u.account_id = d.account_id and u.id = d.assignee_id
 where d.due_on <= d.today;

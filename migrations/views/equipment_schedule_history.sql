@@ -1,6 +1,6 @@
 create or replace view safety.equipment_schedule_history as
 select h.account_id, h.equipment_id, h.schedule_id, h.status, h.expires_at, h.expiring_at, h.last_completed_at,
-  h.valid_from, h.valid_to, coalesce(schedule.label, h.schedule_id collate "default") as schedule_label,
+  h.valid_from, h.valid_to, coalesce(schedule.label, schedule_name.name, h.schedule_id collate "default") as schedule_label,
   (h.expires_at at time zone coalesce(z.timezone, 'UTC'))::date as expires_on,
   (h.expiring_at at time zone coalesce(z.timezone, 'UTC'))::date as expiring_on,
   (h.last_completed_at at time zone coalesce(z.timezone, 'UTC'))::date as last_completed_on,
@@ -17,5 +17,5 @@ from (
   join safety.equipment e on e.account_id = c.account_id and e.id = c.equipment_id
 ) h
 left join safety.reporting_clock z on z.account_id = h.account_id
-left join safety.id_labels schedule
-  on schedule.kind = 'schedule' and schedule.account_id = h.account_id and schedule.id = h.schedule_id;
+left join safety.labels schedule on schedule.account_id = h.account_id and schedule.kind = 'schedule' and schedule.id = h.schedule_id
+left join safety.names schedule_name on schedule_name.account_id = h.account_id and schedule_name._key = 'schedule:' || h.schedule_id;

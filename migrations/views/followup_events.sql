@@ -7,14 +7,17 @@ select e.account_id, e.followup_id, e.occurred_at, (e.occurred_at at time zone c
 from (
   select f.account_id, f.id as followup_id, f.created_at as occurred_at, 'raised' as event, f.observer_id as user_id,
     null::text as from_value, null::text as to_value
-  from safety.followups f
+  from safety.followups f where f._deleted_at is null
   union all
   select c.account_id, c.followup_id, c.sent_at, 'message', c.user_id, null, null
   from safety.followup_messages c
+  join safety.followups f on f.account_id = c.account_id and f.id = c.followup_id and f._deleted_at is null
   union all
   select c.account_id, c.followup_id, c.sent_at, 'handed_on', c.user_id,
     lag(c.reassignee_id) over (partition by c.account_id, c.followup_id order by c.position), c.reassignee_id
-  from safety.followup_messages c where c.reassignee_id <> ''
+  from safety.followup_messages c
+  join safety.followups f on f.account_id = c.account_id and f.id = c.followup_id and f._deleted_at is null
+  where c.reassignee_id <> ''
   union all
   select s.account_id, s.id, v.occurred_at, v.event, v.user_id, v.due_before::text, v.due_on::text
   from (
@@ -23,9 +26,12 @@ from (
       last_value(h.resolved_at) over later as resolved_last, last_value(h.completer_id) over later as completer_last,
       bool_and(h.is_open is false) over later as is_present
     from (
-      select account_id, id, is_open, due_on, resolved_at, completer_id, valid_from from safety.followup_states
+      select s.account_id, s.id, s.is_open, s.due_on, s.resolved_at, s.completer_id, s.valid_from
+      from safety.followup_states s
+      join safety.followups f on f.account_id = s.account_id and f.id = s.id and f._deleted_at is null
       union all
-      select account_id, id, is_open, due_on, resolved_at, completer_id, _valid_from from safety.followups
+      select account_id, id, is_open, due_on, resolved_at, completer_id, _valid_from
+      from safety.followups where _deleted_at is null
     ) h
     window w as (partition by h.account_id, h.id order by h.valid_from),
       later as (partition by h.account_id, h.id order by h.valid_from rows between current row and unbounded following)
@@ -38,6 +44,5 @@ from (
   ) as v (event, has_happened, occurred_at, user_id, due_before, due_on)
   where v.has_happened and (s.is_open is distinct from s.was_open or s.due_on is distinct from s.due_before)
 ) e
-join safety.followups live on live.account_id = e.account_id and live.id = e.followup_id and live._deleted_at is null
 left join safety.reporting_clock z on z.account_id = e.account_id
-left join safety.users u on u.account_id = live.account_id and u.id = e.user_id;
+left join safety.users u on u.account_id = e.account_id and u.id = e.user_id;

@@ -9,7 +9,7 @@ select f.account_id, f.id, f.form_id, f.response_id, f.is_open, f.created_at, f.
   case when f.is_open is not true then null when f.created_on > f.today then 0 else f.today - f.created_on end as age_days,
   case when f.is_open then null when f.resolved_on < f.created_on then 0 else f.resolved_on - f.created_on end as days_to_resolve,
   f.message_count::bigint as message_count, f.reassignment_count::bigint as reassignment_count, f.last_message_at,
-  coalesce(form.label, f.form_id::text) as form_label,
+  coalesce(form.label, form_name.name, f.form_id::text) as form_label,
   f.created_on, f.updated_on, case when f.is_open is not true then f.resolved_on end as resolved_on, f.last_message_on,
   case when f.is_open then f.due_on - f.today end as days_until_due,
   case when f.is_open and f.due_on < f.today then f.today - f.due_on end as days_overdue,
@@ -28,15 +28,15 @@ select f.account_id, f.id, f.form_id, f.response_id, f.is_open, f.created_at, f.
       and (f.followup_url not like '%{form_id}%' or f.form_id is not null) then
     replace(replace(replace(f.followup_url, '{id}', f.id), '{response_id}', coalesce(f.response_id::text, '')), '{form_id}', coalesce(f.form_id::text, ''))
   end as record_url,
-  f.account_id || '/' || f.form_id as form_key, form.group_label as form_group,
+  f.account_id || '/' || f.form_id as form_key,
+  coalesce(form_group.label, form_group_name.name, form.parent_id collate "default") as form_group,
   (select m.note from safety.followup_messages m where m.account_id = f.account_id and m.followup_id = f.id
     order by m.position limit 1) as first_note,
   (select m.note from safety.followup_messages m where m.account_id = f.account_id and m.followup_id = f.id
     order by m.position desc limit 1) as last_note,
   coalesce(assignee.name, nullif(f.assignee_id, '') collate "default", assigner.name, nullif(f.assigner_id, '') collate "default") as responsible_name,
-  (select string_agg(o.label, ', ' order by o.label) from safety.people_field_offices o
-    where o.account_id = f.account_id and o.user_id = f.assignee_id) as field_offices,
-  (select s.name from safety.users s where s.account_id = f.account_id and s.id = assignee.supervisor_id) as supervisor_name
+  offices.field_offices,
+  supervisor.name as supervisor_name
 from (
   select c.account_id, c.id, c.form_id, c.response_id, c.is_open, c.created_at, c.updated_at, c.observer_id, c.assigner_id,
     c.assignee_id, c.due_on, c.resolved_at, c.completer_id, c.is_in_progress, c.field_id, c.display_id, c._message_count as message_count,
@@ -54,8 +54,15 @@ from (
 left join safety.users observer on observer.account_id = f.account_id and observer.id = f.observer_id
 left join safety.users assigner on assigner.account_id = f.account_id and assigner.id = f.assigner_id
 left join safety.users assignee on assignee.account_id = f.account_id and assignee.id = f.assignee_id
+left join safety.users supervisor on supervisor.account_id = f.account_id and supervisor.id = assignee.supervisor_id
 left join safety.users completer on completer.account_id = f.account_id and completer.id = f.completer_id
-left join safety.id_labels form on form.account_id = f.account_id and form.kind = 'form' and form.id = f.form_id::text
+left join safety.labels form on form.account_id = f.account_id and form.kind = 'form' and form.id = f.form_id::text
+left join safety.names form_name on form_name.account_id = f.account_id and form_name._key = 'form:' || f.form_id
+left join safety.labels form_group on form_group.account_id = f.account_id and form_group.kind = 'form' and form_group.id = form.parent_id
+left join safety.names form_group_name on form_group_name.account_id = f.account_id and form_group_name._key = 'form:' || form.parent_id
+left join (select account_id, user_id, string_agg(label, ', ' order by label) as field_offices
+  from safety.people_field_offices group by account_id, user_id) offices
+  on offices.account_id = f.account_id and offices.user_id = f.assignee_id
 left join (
   select s.account_id, s.id, count(*) filter (where s.is_moved) as due_changes,
     count(*) filter (where s.is_open and not s.was_open) as reopen_count, min(s.due_on) filter (where s.is_first) as first_due,

@@ -1,5 +1,5 @@
--- Grouped, so that a plan never searches the names again for each row that it labels. A label of a kind may be the parent of
--- others, also of those that only the service names: their group.
+-- The label by hand, else the name of the service. A label of a kind may be the parent of others, also of those that only the
+-- service names: their group. The other views join the two tables by their keys, because PostgreSQL has no statistics of a union.
 create or replace view safety.id_labels as
 with named as not materialized (
   select account_id, kind, id, coalesce(max(label), max(name)) as label, max(parent_id) as parent_id

@@ -1,6 +1,6 @@
 create or replace view safety.training_completion_history as
 select h.account_id, h.user_id, h.training_id, h.completed_on, h.expires_on, h.starts_expiring_on, h.is_required,
-  h.valid_from, h.valid_to, u.name as user_name, coalesce(training.label, h.training_id::text) as training_label,
+  h.valid_from, h.valid_to, u.name as user_name, coalesce(training.label, training_name.name, h.training_id::text) as training_label,
   h.account_id || '/' || h.user_id as user_key,
   h.account_id || '/' || h.training_id as training_key
 from (
@@ -15,5 +15,5 @@ from (
 ) h
 left join safety.users u
   on u.account_id = h.account_id and u.id = h.user_id
-left join safety.id_labels training
-  on training.kind = 'training' and training.account_id = h.account_id and training.id = h.training_id::text;
+left join safety.labels training on training.account_id = h.account_id and training.kind = 'training' and training.id = h.training_id::text
+left join safety.names training_name on training_name.account_id = h.account_id and training_name._key = 'training:' || h.training_id;

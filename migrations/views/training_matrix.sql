@@ -11,7 +11,7 @@ select m.account_id, m.user_id, m.training_id,
   coalesce(m.is_required, case when m.is_assigned then true end) as is_required, m.expires_on,
   m.expires_on - coalesce(z.today, (now() at time zone 'UTC')::date) as days_until_expiry,
   m.is_assigned, m.completed_on, u.name as user_name,
-  coalesce(training.label, m.training_id::text) as training_label, m.account_id || '/' || m.user_id as user_key,
+  coalesce(training.label, training_name.name, m.training_id::text) as training_label, m.account_id || '/' || m.user_id as user_key,
   m.is_complete, m.starts_expiring_on,
   m.account_id || '/' || m.training_id as training_key
 from (
@@ -37,5 +37,5 @@ from (
 ) m
 left join safety.reporting_clock z on z.account_id = m.account_id
 left join safety.users u on u.account_id = m.account_id and u.id = m.user_id
-left join safety.id_labels training
-  on training.account_id = m.account_id and training.kind = 'training' and training.id = m.training_id::text;
+left join safety.labels training on training.account_id = m.account_id and training.kind = 'training' and training.id = m.training_id::text
+left join safety.names training_name on training_name.account_id = m.account_id and training_name._key = 'training:' || m.training_id;
