@@ -94,7 +94,7 @@ async function withLocks<T>(
   accounts: readonly string[],
   work: (session: Connection) => Promise<T>,
 ): Promise<T> {
-  const session = openConnection({ url, applicationName: 'safety-sync accounts', max: 1, isSession: true });
+  const session = openConnection({ url, applicationName: 'safety-sync accounts', isSession: true });
   try {
     const locks = await session.query<{ account: string; stream: string; locked: boolean }>(
       `select account, stream, pg_try_advisory_lock(${streamLockKey('account', 'stream')}) as locked

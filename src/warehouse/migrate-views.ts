@@ -7,8 +7,8 @@ import { SafetySyncError } from '../shared/errors.ts';
 import { VERSION } from '../version.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import type { TextQueries } from '../engine/database/connection.ts';
-import type { Definition } from '../engine/database/definitions.ts';
-import { DEFINITIONS, LEDGER, type MigrationStatus } from '../engine/database/migration-status.ts';
+import { type Definition, DEFINITIONS } from '../engine/database/definitions.ts';
+import { LEDGER, type MigrationStatus } from '../engine/database/migration-status.ts';
 import { completeAccess } from './access.ts';
 
 /** Definitions that are applied in one transaction; views to drop before, those that read others first. */

@@ -3,13 +3,8 @@ import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import { type Connection, openConnection, type TextQueries } from '../engine/database/connection.ts';
 import { databaseCode, toDatabaseError } from '../engine/database/database-error.ts';
-import {
-  DEFINITIONS,
-  LEDGER,
-  MIGRATION_FILES,
-  readMigrationStatus,
-  type MigrationStatus,
-} from '../engine/database/migration-status.ts';
+import { DEFINITIONS, MIGRATION_FILES } from '../engine/database/definitions.ts';
+import { LEDGER, type MigrationStatus, readMigrationStatus } from '../engine/database/migration-status.ts';
 import { OWN_SETTINGS } from '../engine/database/session-settings.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS, SECOND_MS, sleep } from '../shared/time.ts';
@@ -168,9 +163,9 @@ function createTransactions(
  */
 export async function migrateDatabase(url: string, options: MigrateOptions = {}) {
   const { onCitus = false, onTables, signal } = options;
-  const connection = openConnection({ url, applicationName: APPLICATION, max: 1, isSession: true, signal });
+  const connection = openConnection({ url, applicationName: APPLICATION, isSession: true, signal });
   // Connects with its first statement.
-  const watcher = openConnection({ url, applicationName: 'safety-sync', max: 1 });
+  const watcher = openConnection({ url, applicationName: 'safety-sync' });
   try {
     const [server] = await connection.query<{ version: string; encoding: string; pid: number }>(
       `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding, pg_backend_pid() as pid, ${OWN_SETTINGS}`,

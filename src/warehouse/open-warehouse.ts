@@ -38,7 +38,7 @@ export function openWarehouse(url: string, { readUrl, warn, signal }: OpenWareho
     assertMigrated: (needs: 'all' | 'tables') => assertMigrated(connection, needs),
     /** Opens a connection in addition to the existing ones, and closes it. Error: `database_unreachable`, also if it is read-only. */
     async tryConnecting() {
-      const tried = openConnection({ url: currentUrl(), applicationName: 'safety-sync', max: 1 });
+      const tried = openConnection({ url: currentUrl(), applicationName: 'safety-sync' });
       try {
         const [server] = await tried.query<{ is_read_only: boolean }>(
           `select current_setting('transaction_read_only')::boolean as is_read_only`,
@@ -56,9 +56,7 @@ export function openWarehouse(url: string, { readUrl, warn, signal }: OpenWareho
      * keep the two apart, so false is no proof.
      */
     async sharesSessions(): Promise<boolean> {
-      const two = [1, 2].map(() =>
-        openConnection({ url: currentUrl(), applicationName: 'safety-sync', max: 1 }),
-      );
+      const two = [1, 2].map(() => openConnection({ url: currentUrl(), applicationName: 'safety-sync' }));
       try {
         const pids = new Set<number | undefined>();
         for (const client of [...two, ...two, ...two])

@@ -33,7 +33,7 @@ const PAST_DAYS = 6 * WEEK_DAYS;
 
 /** A demo empties its database: two of them in one directory would remove each other's data. */
 async function claimDemo({ warehouse }: App): Promise<Connection> {
-  const claim = openConnection({ url: warehouse.url, applicationName: 'safety-sync demo', max: 1 });
+  const claim = openConnection({ url: warehouse.url, applicationName: 'safety-sync demo' });
   const [row] = await claim.query<{ locked: boolean }>(
     `select pg_try_advisory_lock(hashtextextended('safety-sync:demo', 0)) as locked`,
   );

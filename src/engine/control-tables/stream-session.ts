@@ -62,7 +62,6 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
   const connection = openConnection({
     url: options.databaseUrl,
     applicationName: `safety-sync ${stream}`,
-    max: 1,
     isSession: true,
     signal,
   });

@@ -21,11 +21,12 @@ interface ConnectionOptions {
   readonly url: string | (() => string);
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
-  readonly max: number;
+  /** Most connections at once; default: one. */
+  readonly max?: number;
   /**
    * One connection that is never replaced: with it the caller loses its locks and temporary tables, and must not continue on
    * another connection unnoticed. Its transactions begin and end by `query`, because postgres.js's own `begin` writes its
-   * `rollback` to a connection that is gone: an exception that cannot be caught. Needs `max` 1.
+   * `rollback` to a connection that is gone: an exception that cannot be caught.
    */
   readonly isSession?: true;
   /** After this signal long statements are cancelled. */
@@ -77,7 +78,7 @@ const END = `select pg_terminate_backend(pid) from pg_stat_activity where usenam
 const broken = (): Error => toConnectionError('CONNECTION_CLOSED', 'the database session broke');
 
 export function openConnection(options: ConnectionOptions): Connection {
-  const { url, max, isSession = false, applicationName, silentMs = MINUTE_MS, signal } = options;
+  const { url, max = 1, isSession = false, applicationName, silentMs = MINUTE_MS, signal } = options;
   const readAddress = () => parseDatabaseUrl(typeof url === 'function' ? url() : url);
   const address = readAddress();
   const closing = new AbortController();
@@ -91,7 +92,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     const { bytesRead } = socket;
     const pids = toArrayLiteral([...new Set(waiting.flatMap(({ query }) => query.state?.pid ?? []))]);
     const texts = toArrayLiteral(waiting.map(({ text }) => text.slice(0, SHOWN_CHARACTERS)));
-    const second = openConnection({ url, applicationName: 'safety-sync', max: 1, silentMs: 0 });
+    const second = openConnection({ url, applicationName: 'safety-sync', silentMs: 0 });
     try {
       // A role shows nothing of the sessions of the login that has taken it.
       await second.query(`select set_config('role', 'none', false)`);

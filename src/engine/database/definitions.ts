@@ -1,11 +1,21 @@
-/** Functions and views of the warehouse: one file each in `migrations`, which holds the only definition. */
+/**
+ * The migrations of this program, and its functions and views: one file each in `migrations`, which holds the only definition.
+ * All are read when the process begins: a newer program may be installed over a worker that runs.
+ */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { PACKAGE_URL } from '../../version.ts';
+
+const FOLDER = new URL('migrations/', PACKAGE_URL);
+
+export const MIGRATION_FILES = readMigrationFiles({ migrationsFolder: fileURLToPath(FOLDER) });
 
 export type Definition = ReturnType<typeof readFolder>[number];
 
-function readFolder(folder: URL, kind: 'functions' | 'views') {
-  const path = new URL(`${kind}/`, folder);
+function readFolder(kind: 'functions' | 'views') {
+  const path = new URL(`${kind}/`, FOLDER);
   return readdirSync(path)
     .filter((file) => file.endsWith('.sql'))
     .toSorted()
@@ -36,7 +46,8 @@ function orderByUse(definitions: readonly Definition[]): Definition[] {
 }
 
 /** In the order of their use; what the program itself needs is before the views, which may wait for their readers. */
-export const readDefinitions = (migrationsFolder: URL): readonly Definition[] => {
-  const all = (['functions', 'views'] as const).flatMap((kind) => readFolder(migrationsFolder, kind));
-  return orderByUse([...all.filter(({ isView }) => !isView), ...all.filter(({ isView }) => isView)]);
-};
+export const DEFINITIONS: readonly Definition[] = orderByUse(
+  [...readFolder('functions'), ...readFolder('views')].toSorted(
+    (one, other) => Number(one.isView) - Number(other.isView),
+  ),
+);

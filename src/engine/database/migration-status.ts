@@ -1,17 +1,11 @@
 /** Which migrations the warehouse has, compared with those of this program. */
-import { fileURLToPath } from 'node:url';
-import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { PACKAGE_URL, VERSION } from '../../version.ts';
+import { VERSION } from '../../version.ts';
 import type { TextQueries } from './connection.ts';
-import { readDefinitions } from './definitions.ts';
+import { DEFINITIONS, MIGRATION_FILES } from './definitions.ts';
 
-const MIGRATIONS_FOLDER = new URL('migrations/', PACKAGE_URL);
 export const LEDGER = 'safety_sync.migrations';
 
-/** Both are read when the process begins: a newer program may be installed over a worker that runs. */
-export const MIGRATION_FILES = readMigrationFiles({ migrationsFolder: fileURLToPath(MIGRATIONS_FOLDER) });
-export const DEFINITIONS = readDefinitions(MIGRATIONS_FOLDER);
 const KNOWN = MIGRATION_FILES.map(({ folderMillis }) => folderMillis);
 
 export type MigrationStatus = Awaited<ReturnType<typeof readMigrationStatus>>;
