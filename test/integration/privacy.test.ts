@@ -5,7 +5,7 @@ import { applyPrivacy, type PrivacySettings } from '../../src/engine/privacy/set
 import { streamNamed } from '../../src/engine/streams/index.ts';
 import { underLock } from '../../src/engine/sync/run.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
-import { cleanAccount, forgetPerson, settleProtection } from '../../src/engine/sync/forget.ts';
+import { cleanAccount, forgetPerson, listForgotten, settleProtection } from '../../src/engine/sync/forget.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { findText } from '../support/find-text.ts';
 import { findKeysWithoutPerson } from '../support/people-keys.ts';
@@ -469,6 +469,8 @@ test('a worker whose settings protect less than the recorded ones stores nothing
     await expect(settleProtection([contextOf(privacy)], false)).rejects.toMatchObject({
       message: expect.stringContaining(lost) as string,
     });
+  await expect(forgetPerson(weak, '10001')).rejects.toMatchObject({ code: 'privacy_less' });
+  expect(await listForgotten(weak)).toEqual([]);
   await settleProtection([weak], true);
   expectSucceeded(await runStream(weak, run));
 });

@@ -98,13 +98,14 @@ async function pseudonymsOf({ db, settings, privacy }: RunContext): Promise<Pseu
 
 /**
  * `names`: in addition to the stored one, for a person that was not looked up, has changed the name, or uses another one.
- * Errors: `configuration_invalid` without a secret, `privacy_key_wrong`.
+ * Errors: `configuration_invalid` without a secret, `privacy_key_wrong`, `privacy_less`: then nobody is recorded as forgotten.
  */
 export async function forgetPerson(context: RunContext, typed: string, names: readonly string[] = []) {
   const { db, settings } = context;
   const { accountId } = settings;
   const id = typed.trim();
   const pseudonyms = await pseudonymsOf(context);
+  await settleProtection([context], false);
   const stored = await readName(db, accountId, id);
   const allNames = stored === null ? names : [stored, ...names];
   const texts = forgottenTexts(pseudonyms, { id, names: allNames });
