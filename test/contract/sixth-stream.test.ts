@@ -2,12 +2,12 @@
  * Adds a stream in one file: its declaration with its table, the table that a migration would create, the sandbox's method and
  * the specimen. Everything else follows from the declaration.
  */
-import { primaryKey } from 'drizzle-orm/pg-core';
+
 import { describe, expect, test } from 'vitest';
 import { distribute, readCitus } from '../../src/warehouse/citus.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { type Method, RecordTable, type Sandbox } from '../../src/sandbox/index.ts';
-import { accountId, bookkeeping, safetySchema } from '../../src/engine/streams/columns.ts';
+import { bookkeeping, safetyTable } from '../../src/engine/streams/columns.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import type { RowOf, StreamDefinition } from '../../src/engine/streams/stream.ts';
 import { as, field, meaningsOf, tableColumns } from '../../src/engine/streams/fields.ts';
@@ -25,11 +25,7 @@ const siteFields = {
   opened_at: field('opened', as.instant, 'When work began there.'),
 };
 
-const workSites = safetySchema.table(
-  'work_sites',
-  { account_id: accountId(), ...tableColumns(siteFields), ...bookkeeping() },
-  (t) => [primaryKey({ columns: [t.account_id, t.id] })],
-);
+const workSites = safetyTable('work_sites', ['id'], { ...tableColumns(siteFields), ...bookkeeping() });
 
 const MIGRATION = `create table if not exists safety.work_sites (account_id text not null, id text not null, name text,
   opened_at timestamptz, _hash uuid, _raw jsonb, _synced_at timestamptz not null default now(), _deleted_at timestamptz,

@@ -1,17 +1,8 @@
 /** Schema `safety_sync`: runs, progress and problems of the worker itself. */
 import { type SQL, sql } from 'drizzle-orm';
-import {
-  bigint,
-  index,
-  integer,
-  jsonb,
-  type PgColumnBuilderBase,
-  pgSchema,
-  primaryKey,
-  text,
-} from 'drizzle-orm/pg-core';
+import { bigint, index, integer, jsonb, pgSchema, primaryKey, text } from 'drizzle-orm/pg-core';
 import type { RunKind, SliceStatus } from '../streams/state.ts';
-import { accountId, idText, instant, json } from '../streams/columns.ts';
+import { accountId, idText, instant, json, tablesOf } from '../streams/columns.ts';
 import type { UserForm } from '../streams/optional-methods.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
 
@@ -35,18 +26,7 @@ export interface RunKey {
   readonly runId: number;
 }
 
-/**
- * A table of accounts, with its primary key. `key`: its columns after the account, which is first in every key, so that rows of
- * one account can be kept on one node.
- */
-export const controlTable = <Name extends string, Columns extends Record<string, PgColumnBuilderBase>>(
-  name: Name,
-  key: readonly (keyof Columns & string)[],
-  columns: Columns,
-) =>
-  controlSchema.table(name, { account_id: accountId(), ...columns }, (t) => [
-    primaryKey({ columns: [t.account_id, ...key.map((one) => t[one])] as never }),
-  ]);
+export const controlTable = tablesOf(controlSchema);
 
 const streamName = () => idText().$type<StreamName>().notNull();
 const count = () => bigint({ mode: 'number' }).notNull().default(0);

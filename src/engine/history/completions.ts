@@ -11,6 +11,7 @@ import { accountId, instant, safetySchema, idText } from '../streams/columns.ts'
 import { equipment, equipmentSchedules, equipmentScheduleStates } from '../streams/equipments.ts';
 import { childOf } from '../streams/fields.ts';
 
+/** Made without `safetyTable`, because its key has the name that drizzle-kit gives, although PostgreSQL cuts it. */
 export const equipmentCompletions = safetySchema.table(
   'equipment_completions',
   {

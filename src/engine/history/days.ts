@@ -4,8 +4,8 @@
  * The views carry the last counted day forward to today.
  */
 import { type SQL, sql } from 'drizzle-orm';
-import { customType, date, integer, primaryKey, text } from 'drizzle-orm/pg-core';
-import { accountId, safetySchema, idText } from '../streams/columns.ts';
+import { customType, date, integer, text } from 'drizzle-orm/pg-core';
+import { safetyTable, idText } from '../streams/columns.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -14,39 +14,29 @@ import type { TransactionTime } from '../database/sql-names.ts';
 const day = () => date({ mode: 'string' }).notNull();
 const multirangeOfDays = customType<{ data: string }>({ dataType: () => 'datemultirange' });
 
-export const dayCounts = safetySchema.table(
-  'day_counts',
-  {
-    account_id: accountId(),
-    stream: idText().$type<StreamName>().notNull(),
-    counted_by: idText().$type<'all' | 'assignee' | 'form'>().notNull(),
-    /** The id of the assignee or form; empty: none. */
-    id: idText().notNull(),
-    status: idText().notNull(),
-    /** The days on which another number begins, the earliest first. */
-    days: date({ mode: 'string' }).array().notNull(),
-    /** The numbers, one for each of the days. */
-    records: integer().array().notNull(),
-    in_service: integer().array().notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.account_id, t.stream, t.counted_by, t.id, t.status] })],
-);
+export const dayCounts = safetyTable('day_counts', ['stream', 'counted_by', 'id', 'status'], {
+  stream: idText().$type<StreamName>().notNull(),
+  counted_by: idText().$type<'all' | 'assignee' | 'form'>().notNull(),
+  /** The id of the assignee or form; empty: none. */
+  id: idText().notNull(),
+  status: idText().notNull(),
+  /** The days on which another number begins, the earliest first. */
+  days: date({ mode: 'string' }).array().notNull(),
+  /** The numbers, one for each of the days. */
+  records: integer().array().notNull(),
+  in_service: integer().array().notNull(),
+});
 
-export const countedDays = safetySchema.table(
-  'counted_days',
-  {
-    account_id: accountId(),
-    stream: idText().$type<StreamName>().notNull(),
-    /** The time zone of the days. */
-    timezone: text().notNull(),
-    /** The day of the first run: what is older was not observed. */
-    history_from: day(),
-    counted_to: day(),
-    /** The days that a run has counted. */
-    counted: multirangeOfDays().notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
-);
+export const countedDays = safetyTable('counted_days', ['stream'], {
+  stream: idText().$type<StreamName>().notNull(),
+  /** The time zone of the days. */
+  timezone: text().notNull(),
+  /** The day of the first run: what is older was not observed. */
+  history_from: day(),
+  counted_to: day(),
+  /** The days that a run has counted. */
+  counted: multirangeOfDays().notNull(),
+});
 
 /** First day of the calendar. */
 const FIRST_DAY = '2000-01-01';

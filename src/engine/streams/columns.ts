@@ -5,10 +5,17 @@
  * any index that begins with `account_id` looks as good as the primary key: a lookup by key would then read the whole
  * account.
  */
-import { customType, pgSchema, timestamp, uuid } from 'drizzle-orm/pg-core';
-
-/** The schema that BI users see. */
-export const safetySchema = pgSchema('safety');
+import {
+  customType,
+  type PgColumn,
+  type PgColumnBuilderBase,
+  type PgSchema,
+  pgSchema,
+  type PgTableExtraConfigValue,
+  primaryKey,
+  timestamp,
+  uuid,
+} from 'drizzle-orm/pg-core';
 
 /** 64-bit integer kept as decimal text in JavaScript, because a double would round from 2^53 on. */
 export const bigintText = customType<{ data: string; driverData: string }>({ dataType: () => 'bigint' });
@@ -32,6 +39,39 @@ export const typeName = (column: { getSQLType(): string }): string =>
   column.getSQLType().replace(' collate "C"', '');
 
 export const accountId = () => idText().notNull();
+
+/** PostgreSQL cuts longer names. */
+const MOST_OF_A_NAME = 63;
+
+/**
+ * Makes tables of accounts, each with its primary key. `key`: its columns after the account, which is first in every key, so that
+ * rows of one account can be kept on one node. `others`: its indexes and foreign keys.
+ */
+export const tablesOf =
+  <Schema extends string>(schema: PgSchema<Schema>) =>
+  <Name extends string, Columns extends Record<string, PgColumnBuilderBase>>(
+    name: Name,
+    key: readonly (keyof Columns & string)[],
+    columns: Columns,
+    others: (
+      t: Readonly<Record<'account_id' | keyof Columns, PgColumn>>,
+    ) => readonly PgTableExtraConfigValue[] = () => [],
+  ) =>
+    schema.table(name, { account_id: accountId(), ...columns }, (t) => {
+      const all = t as unknown as Record<'account_id' | keyof Columns, PgColumn>;
+      const isLong = [name, 'account_id', ...key, 'pk'].join('_').length > MOST_OF_A_NAME;
+      return [
+        primaryKey({
+          ...(isLong && { name: `${name}_pk` }),
+          columns: [all.account_id, ...key.map((one) => all[one])],
+        }),
+        ...others(all),
+      ];
+    });
+
+/** The schema that BI users see. */
+export const safetySchema = pgSchema('safety');
+export const safetyTable = tablesOf(safetySchema);
 
 /** Columns of a table with a history, before the bookkeeping; written by the merge. */
 export const stateStart = () => ({

@@ -1,7 +1,7 @@
 /** Every completion of a training, also repeated and old ones, where the service lists them (observed: completedtrainings.v2.list). */
-import { primaryKey } from 'drizzle-orm/pg-core';
+
 import { DAY_MS } from '../../shared/time.ts';
-import { accountId, bookkeeping, safetySchema } from './columns.ts';
+import { bookkeeping, safetyTable } from './columns.ts';
 import { as, dropped, field, meaningsOf, tableColumns } from './fields.ts';
 import { OPTIONAL_LISTS } from './optional-methods.ts';
 import { addColumns, fieldReader } from './read-fields.ts';
@@ -21,11 +21,10 @@ const recordColumns = {
   notes: field('notes', as.text, 'Notes.'),
 };
 
-export const trainingRecords = safetySchema.table(
-  'training_records',
-  { account_id: accountId(), ...tableColumns(recordColumns), ...bookkeeping() },
-  (t) => [primaryKey({ columns: [t.account_id, t.id] })],
-);
+export const trainingRecords = safetyTable('training_records', ['id'], {
+  ...tableColumns(recordColumns),
+  ...bookkeeping(),
+});
 
 const fields = { ...recordColumns, signature: dropped('signature'), files: dropped('files') };
 

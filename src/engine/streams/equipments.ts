@@ -1,15 +1,7 @@
 /** Equipment with its inspection schedules and metavalues (specification: equipments.list). */
-import { index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
+import { index, numeric, text } from 'drizzle-orm/pg-core';
 import { describeEquipment } from '../../dictionary/equipment.ts';
-import {
-  accountId,
-  bigintText,
-  bookkeeping,
-  safetySchema,
-  statePeriod,
-  stateStart,
-  idText,
-} from './columns.ts';
+import { bigintText, bookkeeping, safetyTable, statePeriod, stateStart, idText } from './columns.ts';
 import {
   as,
   column,
@@ -54,18 +46,18 @@ const equipmentFields = {
   status: field('status', status, `Worst of its inspections: ${STATUSES}`),
 };
 
-export const equipment = safetySchema.table(
+export const equipment = safetyTable(
   'equipment',
-  { account_id: accountId(), ...tableColumns(equipmentFields), ...stateStart(), ...bookkeeping() },
-  (t) => [primaryKey({ columns: [t.account_id, t.id] }), index('equipment_type_idx').on(t.equipment_type_id)],
+  ['id'],
+  { ...tableColumns(equipmentFields), ...stateStart(), ...bookkeeping() },
+  (t) => [index('equipment_type_idx').on(t.equipment_type_id)],
 );
 
 /** Superseded states; with the present ones they are `equipment_history`. */
-export const equipmentStates = safetySchema.table(
-  'equipment_states',
-  { account_id: accountId(), ...tableColumns(equipmentFields), ...statePeriod() },
-  (t) => [primaryKey({ columns: [t.account_id, t.id, t.valid_from] })],
-);
+export const equipmentStates = safetyTable('equipment_states', ['id', 'valid_from'], {
+  ...tableColumns(equipmentFields),
+  ...statePeriod(),
+});
 
 const equipment_id = column(() => idText().notNull(), 'Equipment: equipment.id.');
 
@@ -80,26 +72,21 @@ const scheduleFields = {
 
 const scheduleColumns = { equipment_id, ...scheduleFields };
 
-export const equipmentSchedules = safetySchema.table(
+export const equipmentSchedules = safetyTable(
   'equipment_schedules',
-  { account_id: accountId(), ...tableColumns(scheduleColumns), ...stateStart() },
+  ['equipment_id', 'schedule_id'],
+  { ...tableColumns(scheduleColumns), ...stateStart() },
   (t) => [
-    primaryKey({ columns: [t.account_id, t.equipment_id, t.schedule_id] }),
     childOf(equipment, [t.account_id, t.equipment_id], 'equipment_schedules_equipment_fk'),
     index('equipment_schedules_expires_idx').on(t.expires_at),
   ],
 );
 
 /** States that were superseded or ended; with the present ones they are `equipment_schedule_history`. */
-export const equipmentScheduleStates = safetySchema.table(
+export const equipmentScheduleStates = safetyTable(
   'equipment_schedule_states',
-  { account_id: accountId(), ...tableColumns(scheduleColumns), ...statePeriod() },
-  (t) => [
-    primaryKey({
-      name: 'equipment_schedule_states_pk',
-      columns: [t.account_id, t.equipment_id, t.schedule_id, t.valid_from],
-    }),
-  ],
+  ['equipment_id', 'schedule_id', 'valid_from'],
+  { ...tableColumns(scheduleColumns), ...statePeriod() },
 );
 
 const metavalueColumns = {
@@ -110,13 +97,11 @@ const metavalueColumns = {
   item_ids: column(as.bigints.build, 'Chosen items. Source: item_ids; otherwise null.'),
 };
 
-export const equipmentMetavalues = safetySchema.table(
+export const equipmentMetavalues = safetyTable(
   'equipment_metavalues',
-  { account_id: accountId(), ...tableColumns(metavalueColumns) },
-  (t) => [
-    primaryKey({ columns: [t.account_id, t.equipment_id, t.metafield_id] }),
-    childOf(equipment, [t.account_id, t.equipment_id], 'equipment_metavalues_equipment_fk'),
-  ],
+  ['equipment_id', 'metafield_id'],
+  tableColumns(metavalueColumns),
+  (t) => [childOf(equipment, [t.account_id, t.equipment_id], 'equipment_metavalues_equipment_fk')],
 );
 
 const askedTypeColumns = {
@@ -125,13 +110,11 @@ const askedTypeColumns = {
 };
 
 /** At most one row for a piece of equipment, if its `equipment_type_id` differs from the requested type. */
-export const equipmentAskedTypes = safetySchema.table(
+export const equipmentAskedTypes = safetyTable(
   'equipment_asked_types',
-  { account_id: accountId(), ...tableColumns(askedTypeColumns) },
-  (t) => [
-    primaryKey({ columns: [t.account_id, t.equipment_id] }),
-    childOf(equipment, [t.account_id, t.equipment_id], 'equipment_asked_types_equipment_fk'),
-  ],
+  ['equipment_id'],
+  tableColumns(askedTypeColumns),
+  (t) => [childOf(equipment, [t.account_id, t.equipment_id], 'equipment_asked_types_equipment_fk')],
 );
 
 /** The column for the value of an entry of `metavalues`; null: the value is empty or unknown. */

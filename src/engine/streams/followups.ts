@@ -1,7 +1,7 @@
 /** Follow-ups with their messages and attachments (specification: followups.list). */
-import { index, integer, primaryKey } from 'drizzle-orm/pg-core';
+import { index, integer } from 'drizzle-orm/pg-core';
 import { describeFollowups } from '../../dictionary/followups.ts';
-import { accountId, bookkeeping, instant, safetySchema, statePeriod, stateStart, idText } from './columns.ts';
+import { bookkeeping, instant, safetyTable, statePeriod, stateStart, idText } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, childOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import { addColumns, fieldReader, itemsReader, oldestFirst } from './read-fields.ts';
@@ -45,33 +45,27 @@ const messageSummaryColumns = {
   _first_response_at: column(instant, 'Time of the first message not from the observer; null without one.'),
 };
 
-export const followups = safetySchema.table(
+export const followups = safetyTable(
   'followups',
+  ['id'],
   {
-    account_id: accountId(),
     ...tableColumns({ ...followupFields, ...statelessFields }),
     ...stateStart(),
     ...bookkeeping(),
     ...tableColumns(messageSummaryColumns),
   },
-  (t) => [
-    primaryKey({ columns: [t.account_id, t.id] }),
-    index('followups_created_idx').using('brin', t.created_at).with({ pages_per_range: 32 }),
-  ],
+  (t) => [index('followups_created_idx').using('brin', t.created_at).with({ pages_per_range: 32 })],
 );
 
 /** Superseded states; with the present ones they are `followup_history`. */
-export const followupStates = safetySchema.table(
+export const followupStates = safetyTable(
   'followup_states',
+  ['id', 'valid_from'],
   {
-    account_id: accountId(),
     ...tableColumns(followupFields),
     ...statePeriod(),
   },
-  (t) => [
-    primaryKey({ columns: [t.account_id, t.id, t.valid_from] }),
-    index('followup_states_ended_idx').on(t.valid_to),
-  ],
+  (t) => [index('followup_states_ended_idx').on(t.valid_to)],
 );
 
 const followup_id = column(() => idText().notNull(), 'Follow-up: followups.id.');
@@ -92,13 +86,11 @@ const messageColumns = {
   ...saidFields,
 };
 
-export const followupMessages = safetySchema.table(
+export const followupMessages = safetyTable(
   'followup_messages',
-  { account_id: accountId(), ...tableColumns(messageColumns) },
-  (t) => [
-    primaryKey({ columns: [t.account_id, t.followup_id, t.id] }),
-    childOf(followups, [t.account_id, t.followup_id], 'followup_messages_followup_fk'),
-  ],
+  ['followup_id', 'id'],
+  tableColumns(messageColumns),
+  (t) => [childOf(followups, [t.account_id, t.followup_id], 'followup_messages_followup_fk')],
 );
 
 const attachmentFields = {
@@ -113,14 +105,11 @@ const attachmentColumns = {
   ...attachmentFields,
 };
 
-export const followupAttachments = safetySchema.table(
+export const followupAttachments = safetyTable(
   'followup_attachments',
-  { account_id: accountId(), ...tableColumns(attachmentColumns) },
+  ['followup_id', 'message_id', 'position'],
+  tableColumns(attachmentColumns),
   (t) => [
-    primaryKey({
-      name: 'followup_attachments_pk',
-      columns: [t.account_id, t.followup_id, t.message_id, t.position],
-    }),
     childOf(followupMessages, [t.account_id, t.followup_id, t.message_id], 'followup_attachments_message_fk'),
   ],
 );

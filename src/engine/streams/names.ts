@@ -1,9 +1,9 @@
 /** Names of the ids that other records carry, from the lists that the service may have. */
-import { primaryKey } from 'drizzle-orm/pg-core';
+
 import { describeNames } from '../../dictionary/names.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import { Received } from '../../shared/received.ts';
-import { accountId, bookkeeping, safetySchema, idText } from './columns.ts';
+import { bookkeeping, safetyTable, idText } from './columns.ts';
 import { as, field, meaningsOf, tableColumns } from './fields.ts';
 import { listOf, NAMING_LISTS, type Naming, type OptionalListName } from './optional-methods.ts';
 import { addColumns, fieldReader } from './read-fields.ts';
@@ -19,11 +19,11 @@ const nameFields = {
   is_active: field('is_active', as.boolean, 'Whether it is in use.', 'null where the list says nothing.'),
 };
 
-export const names = safetySchema.table(
-  'names',
-  { account_id: accountId(), _key: idText().notNull(), ...tableColumns(nameFields), ...bookkeeping() },
-  (t) => [primaryKey({ columns: [t.account_id, t._key] })],
-);
+export const names = safetyTable('names', ['_key'], {
+  _key: idText().notNull(),
+  ...tableColumns(nameFields),
+  ...bookkeeping(),
+});
 
 const nameKey = (kind: string, id: string): string => `${kind}:${id}`;
 

@@ -1,7 +1,7 @@
 /** Controlled documents and their versions (specification: resources.list). */
-import { boolean, index, integer, primaryKey } from 'drizzle-orm/pg-core';
+import { boolean, index, integer } from 'drizzle-orm/pg-core';
 import { describeResources } from '../../dictionary/resources.ts';
-import { accountId, bookkeeping, safetySchema, idText } from './columns.ts';
+import { bookkeeping, safetyTable, idText } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, childOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import { addColumns, fieldReader, oldestFirst } from './read-fields.ts';
@@ -16,11 +16,10 @@ const resourceFields = {
   should_be_available_offline: field('shouldBeAvailableOffline', as.boolean, 'Kept by devices.'),
 };
 
-export const resources = safetySchema.table(
-  'resources',
-  { account_id: accountId(), ...tableColumns(resourceFields), ...bookkeeping() },
-  (t) => [primaryKey({ columns: [t.account_id, t.id] })],
-);
+export const resources = safetyTable('resources', ['id'], {
+  ...tableColumns(resourceFields),
+  ...bookkeeping(),
+});
 
 const versionFields = {
   created_at: field('created', as.instant, 'When the version was created.'),
@@ -41,11 +40,11 @@ const versionColumns = {
   ...versionFields,
 };
 
-export const resourceVersions = safetySchema.table(
+export const resourceVersions = safetyTable(
   'resource_versions',
-  { account_id: accountId(), ...tableColumns(versionColumns) },
+  ['resource_id', 'ordinal'],
+  tableColumns(versionColumns),
   (t) => [
-    primaryKey({ columns: [t.account_id, t.resource_id, t.ordinal] }),
     childOf(resources, [t.account_id, t.resource_id], 'resource_versions_resource_fk'),
     index('resource_versions_creator_idx').on(t.creator_id),
   ],

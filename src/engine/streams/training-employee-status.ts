@@ -1,8 +1,8 @@
 /** Training status of each employee and the completions with their times (specification: training-employee-status.list). */
-import { index, primaryKey } from 'drizzle-orm/pg-core';
+import { index } from 'drizzle-orm/pg-core';
 import { toIso } from '../../shared/time.ts';
 import { describeTraining } from '../../dictionary/training.ts';
-import { accountId, bookkeeping, instant, safetySchema, statePeriod, stateStart, idText } from './columns.ts';
+import { bookkeeping, instant, safetyTable, statePeriod, stateStart, idText } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, childOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import { addColumns, fieldReader, itemsReader } from './read-fields.ts';
@@ -28,22 +28,17 @@ const statusColumns = {
   ),
 };
 
-export const trainingEmployeeStatus = safetySchema.table(
-  'training_employee_status',
-  { account_id: accountId(), ...tableColumns(statusColumns), ...stateStart(), ...bookkeeping() },
-  (t) => [primaryKey({ columns: [t.account_id, t.user_id] })],
-);
+export const trainingEmployeeStatus = safetyTable('training_employee_status', ['user_id'], {
+  ...tableColumns(statusColumns),
+  ...stateStart(),
+  ...bookkeeping(),
+});
 
 /** Superseded states; with the present ones they are `training_employee_status_history`. */
-export const trainingEmployeeStatusStates = safetySchema.table(
+export const trainingEmployeeStatusStates = safetyTable(
   'training_employee_status_states',
-  { account_id: accountId(), ...tableColumns(statusColumns), ...statePeriod() },
-  (t) => [
-    primaryKey({
-      name: 'training_employee_status_states_pk',
-      columns: [t.account_id, t.user_id, t.valid_from],
-    }),
-  ],
+  ['user_id', 'valid_from'],
+  { ...tableColumns(statusColumns), ...statePeriod() },
 );
 
 const DOES_NOT_EXPIRE = 'null when it does not expire.';
@@ -60,26 +55,21 @@ const completionColumns = {
   ...completionFields,
 };
 
-export const trainingCompletions = safetySchema.table(
+export const trainingCompletions = safetyTable(
   'training_completions',
-  { account_id: accountId(), ...tableColumns(completionColumns), ...stateStart() },
+  ['user_id', 'training_id'],
+  { ...tableColumns(completionColumns), ...stateStart() },
   (t) => [
-    primaryKey({ columns: [t.account_id, t.user_id, t.training_id] }),
     childOf(trainingEmployeeStatus, [t.account_id, t.user_id], 'training_completions_status_fk'),
     index('training_completions_expires_idx').on(t.expires_on),
   ],
 );
 
 /** States that were superseded or ended; with the present ones they are `training_completion_history`. */
-export const trainingCompletionStates = safetySchema.table(
+export const trainingCompletionStates = safetyTable(
   'training_completion_states',
-  { account_id: accountId(), ...tableColumns(completionColumns), ...statePeriod() },
-  (t) => [
-    primaryKey({
-      name: 'training_completion_states_pk',
-      columns: [t.account_id, t.user_id, t.training_id, t.valid_from],
-    }),
-  ],
+  ['user_id', 'training_id', 'valid_from'],
+  { ...tableColumns(completionColumns), ...statePeriod() },
 );
 
 const recordFields = { ...statusFields, last_completed: itemsOf(trainingCompletions, completionFields) };

@@ -2,9 +2,9 @@
  * People, from users.list; single ones that it lacks, from users.info. A user record has much that is nobody's business
  * here: what is kept of it is a list of fields, and `engine/privacy` drops the others before anything is stored.
  */
-import { primaryKey } from 'drizzle-orm/pg-core';
+
 import { DAY_MS } from '../../shared/time.ts';
-import { accountId, bookkeeping, safetySchema } from './columns.ts';
+import { bookkeeping, safetyTable } from './columns.ts';
 import { as, column, field, meaningsOf, tableColumns } from './fields.ts';
 import { addColumns, fieldReader } from './read-fields.ts';
 import type { RowOf, StreamDefinition, WireRecord } from './stream.ts';
@@ -40,11 +40,7 @@ const computedColumns = {
 
 const userColumns = { ...sentFields, ...computedColumns };
 
-export const users = safetySchema.table(
-  'users',
-  { account_id: accountId(), ...tableColumns(userColumns), ...bookkeeping() },
-  (t) => [primaryKey({ columns: [t.account_id, t.id] })],
-);
+export const users = safetyTable('users', ['id'], { ...tableColumns(userColumns), ...bookkeeping() });
 
 const inRaw = (name: string) => ({ ...anything, name });
 
