@@ -179,7 +179,7 @@ it.each([
 function exportedBy(text: string): string[] {
   const exported = /^export (?:async )?(?:const|function\*?|class|interface|type) (\w+)(.*)$/gm;
   return [...text.matchAll(exported)]
-    .filter(([, , rest = '']) => !/Schema\.table\(|controlTable\(|pgSchema\(/.test(rest))
+    .filter(([, , rest = '']) => !/Schema\.table\(|(?:control|safety)Table\(|pgSchema\(/.test(rest))
     .map(([, name = '']) => name);
 }
 
