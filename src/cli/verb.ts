@@ -48,13 +48,15 @@ export interface Verb<Own = object> {
   readonly verbs?: readonly Verb[];
   /** Refuses options and arguments before anything else, and replaces those that have a meaning of their own. */
   needs?(options: CommonOptions & Own, names: readonly string[]): Needs;
-  /** With the warehouse. An exit code: it has printed its output itself. Neither this nor `runAlone`: it needs one of its verbs. */
-  run?(context: AppContext, options: CommonOptions & Own, names: readonly string[]): Promise<Output | number>;
+  /** With the warehouse. Neither this nor `runAlone`: it needs one of its verbs. */
+  run?(context: AppContext, options: CommonOptions & Own, names: readonly string[]): Promise<Result>;
   /** Without it. */
-  runAlone?(context: CommandContext, options: CommonOptions & Own): Promise<Output | number>;
+  runAlone?(context: CommandContext, options: CommonOptions & Own): Promise<Result>;
 }
 
-/** The printed output of a verb, and its exit code. */
+/** The output that is printed, or the exit code of a verb that has printed all by itself; default: 0. */
+type Result = Output | number | undefined;
+
 interface Output {
   /** With --json. */
   readonly json: unknown;
@@ -179,10 +181,10 @@ async function runVerb(
   if (behind !== undefined && names.length > 0)
     throw usageError(`unknown command '${verb.name} ${names[0] ?? ''}'; there are ${behind}`);
   const { terminal, signal, env } = context;
-  const print = (output: Output | number): number => {
-    if (typeof output === 'number') return output;
-    terminal.print(options.json ? JSON.stringify(output.json) : output.lines.join('\n'));
-    return output.code ?? EXIT.ok;
+  const print = (result: Result): number => {
+    if (typeof result !== 'object') return result ?? EXIT.ok;
+    terminal.print(options.json ? JSON.stringify(result.json) : result.lines.join('\n'));
+    return result.code ?? EXIT.ok;
   };
   if (verb.runAlone !== undefined) return print(await verb.runAlone(context, options));
   const needs = { ...options, ...verb.needs?.(options, names) };
@@ -195,7 +197,7 @@ async function runVerb(
   }
   const work = async () => {
     await prepare(app, needs);
-    return (await verb.run?.({ ...context, app }, options, names)) ?? EXIT.ok;
+    return await verb.run?.({ ...context, app }, options, names);
   };
   try {
     return print(await endedBy(signal, work()));

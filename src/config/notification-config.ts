@@ -6,8 +6,6 @@ export type NotificationConfig = ReturnType<typeof notificationsOf>;
 export type MailConfig = NonNullable<NotificationConfig['mail']>;
 export type ReportConfig = NonNullable<NotificationConfig['report']>;
 
-const REPORT_KEY = 'report_email_to of SAFETY_ACCOUNTS_FILE';
-
 /** Adds settings that exclude each other to the problems. `accounts`: some may have recipients of their own for their reports. */
 export function notificationsOf(
   read: ReadVariables,
@@ -18,21 +16,18 @@ export function notificationsOf(
   const alertEmailTo = values.ALERT_EMAIL_TO ?? [];
   const emailTo = values.REPORT_EMAIL_TO ?? [];
   const areas = values.REPORT_AREAS ?? [];
-  const mailed = [
-    ...(alertEmailTo.length > 0 ? ['ALERT_EMAIL_TO'] : []),
-    ...(emailTo.length > 0 ? ['REPORT_EMAIL_TO'] : []),
-    ...(areas.some((one) => one.emailTo.length > 0) ? ['REPORT_AREAS'] : []),
-    ...(accounts.some(({ reportEmailTo }) => reportEmailTo !== undefined) ? [REPORT_KEY] : []),
-  ];
+  const isMailed = {
+    ALERT_EMAIL_TO: alertEmailTo.length > 0,
+    REPORT_EMAIL_TO: emailTo.length > 0,
+    REPORT_AREAS: areas.some((one) => one.emailTo.length > 0),
+    'report_email_to of SAFETY_ACCOUNTS_FILE': accounts.some(({ reportEmailTo: to }) => to !== undefined),
+  };
+  const mailed = Object.entries(isMailed).flatMap(([name, is]) => (is ? [name] : []));
   if (mailed.length > 0) {
     requireSet(read, 'SMTP_URL', `the mail server for ${mailed.join(' and ')}`);
     requireSet(read, 'ALERT_EMAIL_FROM', `the sender of what goes to ${mailed.join(' and ')}`);
   }
-  const hasPlace =
-    emailTo.length > 0 ||
-    folder !== undefined ||
-    mailed.includes(REPORT_KEY) ||
-    mailed.includes('REPORT_AREAS');
+  const hasPlace = folder !== undefined || mailed.some((name) => name !== 'ALERT_EMAIL_TO');
   if (folder === undefined && areas.some((one) => one.emailTo.length === 0))
     problems.push('REPORT_AREAS: an area without addresses needs REPORT_DIR');
   if (hasPlace) requireSet(read, 'REPORT_CRON', 'when the report is made, as cron');

@@ -2,7 +2,6 @@ import pLimit from 'p-limit';
 import { type App, buildApiClient, createApp } from '../../app.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkService, type Say } from './check-service.ts';
-import type { Config } from '../../config/load-config.ts';
 import { readForgottenWithKey } from '../../engine/privacy/settings.ts';
 import { describeSource, sourceChanged } from '../../engine/sync/source.ts';
 import { createBudgetStore } from '../../engine/control-tables/request-budget.ts';
@@ -32,13 +31,6 @@ type SayOf = (account: string | null) => Say;
 const sayError = (say: Say, what: string, { message, advice, code }: SafetySyncError): void =>
   say('failed', what, message, advice, code);
 
-/** Of the configuration, which was read already. */
-function checkSettings({ warnings: { unlimited, unknown } }: Config, say: Say): void {
-  say('ok', 'configuration', 'every variable is usable');
-  if (unlimited !== null) say('skipped', 'request limit', unlimited, UNLIMITED_ADVICE);
-  if (unknown !== null) say('skipped', 'configuration', unknown, UNKNOWN_ADVICE);
-}
-
 /** By account and stream: how many records the service should have of what was read. */
 type Rows = Map<string, ReadonlyMap<StreamName, number>>;
 
@@ -54,7 +46,7 @@ async function checkStored(app: App, sayOf: SayOf): Promise<Rows> {
       sayError(sayOf(id), 'privacy', error);
     });
   const { problems, accounts } = await readProblems(app);
-  const counts = [...(await countRows(db, accountIds))];
+  const counts = await countRows(db, accountIds);
   const rows: Rows = new Map(
     accounts.map(({ id, streams }) => {
       const read = streams.filter(({ lastSuccessMs }) => lastSuccessMs !== null);
@@ -97,8 +89,8 @@ async function checkWarehouse(app: App, sayOf: SayOf, { account }: CommonOptions
   else if (isUsable) {
     const rows = await checkStored(app, sayOf);
     // Others can be found if `app` has every configured account.
-    for (const { finding, advice } of account ? [] : await readAccountFindings(app))
-      say('skipped', 'accounts', finding, advice);
+    const { findings } = account ? { findings: [] } : await readAccountFindings(app);
+    for (const { finding, advice } of findings) say('skipped', 'accounts', finding, advice);
     await checkSources(app, sayOf, rows);
     return rows;
   }
@@ -124,18 +116,22 @@ export const check: Verb = {
         const name = colors.bold([...Object.values(ofAccount), what].join(': '));
         if (!options.json) terminal.print(`${marks[result]}  ${name}: ${finding}${next}`);
       };
-    checkSettings(config, sayOf(null));
+    const say = sayOf(null);
+    say('ok', 'configuration', 'every variable is usable');
+    const { unlimited, unknown } = config.warnings;
+    if (unlimited !== null) say('skipped', 'request limit', unlimited, UNLIMITED_ADVICE);
+    if (unknown !== null) say('skipped', 'configuration', unknown, UNKNOWN_ADVICE);
     const api = { ...config.api, mostRetries: CHECK_RETRIES };
     let app: App | undefined;
     try {
       let warehouse: Rows | undefined;
       try {
-        const say = (line: string) => terminal.note(terminal.noteColors.dim(line));
-        app = await createApp({ config: { ...config, api }, signal, say });
+        const onServer = (line: string) => terminal.note(terminal.noteColors.dim(line));
+        app = await createApp({ config: { ...config, api }, signal, say: onServer });
         warehouse = await checkWarehouse(app, sayOf, options);
       } catch (error) {
         if (!(error instanceof SafetySyncError)) throw error;
-        sayError(sayOf(null), 'database', error);
+        sayError(say, 'database', error);
       }
       const db = warehouse && app?.db;
       const log = createLogger({ ...config.log, secrets: config.secrets });

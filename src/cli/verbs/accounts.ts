@@ -14,12 +14,13 @@ import { renderRows } from '../table.ts';
 import { confirm } from '../terminal.ts';
 import type { AppContext, CommonOptions, Verb } from '../verb.ts';
 
-/** Finds stored accounts that are not configured, and changes that were cut off. `app` must have every configured account. */
+/** `findings`: stored accounts that are not configured, and changes that were cut off. `app` must have every configured account. */
 export async function readAccountFindings({ accountIds, connection }: App) {
   const changes = await readAccountChanges(connection);
   const known = [...accountIds, ...changes.flatMap(({ from, to }) => [from, to])];
-  const others = (await readStoredAccounts(connection)).filter((id) => !known.includes(id));
-  return [
+  const stored = await readStoredAccounts(connection);
+  const others = stored.filter((id) => !known.includes(id));
+  const findings = [
     ...changes.map((change) => ({
       finding: `${describeChange(change)}, which was not finished: no run of it begins`,
       advice: `Finish it: ${commandOf(change)}`,
@@ -29,6 +30,7 @@ export async function readAccountFindings({ accountIds, connection }: App) {
       advice: `Unless another worker has it: safety-sync accounts rename ${id} NEW, or safety-sync accounts remove ${id}`,
     })),
   ];
+  return { changes, stored, findings };
 }
 
 const list: Verb = {
@@ -36,10 +38,9 @@ const list: Verb = {
   about: 'show accounts that are configured or stored, and changes that were cut off',
   common: ['json'],
   async run({ app, terminal }) {
-    const { accountIds: configured, connection } = app;
-    const stored = await readStoredAccounts(connection);
+    const { accountIds: configured } = app;
+    const { changes, stored, findings } = await readAccountFindings(app);
     const ids = [...new Set([...configured, ...stored])];
-    const changes = await readAccountChanges(connection);
     const accounts = ids.map((id) => {
       const change = changes.find(({ from, to }) => from === id || to === id);
       return {
@@ -56,7 +57,6 @@ const list: Verb = {
       configured: (one) => yesOrNo(one.is_configured),
       stored: (one) => yesOrNo(one.is_stored),
     });
-    const findings = await readAccountFindings(app);
     return {
       json: { accounts },
       lines: [table, ...findings.map(({ finding, advice }) => `\n${finding}\n${advice}`)],

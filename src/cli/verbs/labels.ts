@@ -6,7 +6,6 @@ import { type MetId, readMetIds } from '../../warehouse/label-coverage.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { usageError } from '../../shared/errors.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
-import { EXIT } from '../run-results.ts';
 import { accountColumn, renderRows } from '../table.ts';
 import { onlyAccountOf, type Verb } from '../verb.ts';
 
@@ -39,7 +38,6 @@ const template: Verb<{ out?: string }> = {
         `${formatNumber(missing.length, 'id')} without a name in ${resolve(out)}: fill the column label (lines may stay empty), then safety-sync labels import ${out}`,
       );
     }
-    return EXIT.ok;
   },
 };
 

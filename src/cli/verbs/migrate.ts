@@ -1,5 +1,4 @@
 import { formatNumber } from '../../shared/format.ts';
-import { EXIT } from '../run-results.ts';
 import type { Verb } from '../verb.ts';
 
 type Flags = { readonly citus?: true };
@@ -22,6 +21,5 @@ export const migrate: Verb<Flags> = {
         `Newly distributed by account over the nodes of the Citus cluster: ${formatNumber(distributed.length, 'table')}.`,
       );
     if (readerAdvice !== null) terminal.note(readerAdvice);
-    return EXIT.ok;
   },
 };

@@ -6,7 +6,6 @@ import { writeCsv, writeWorkbook } from '../../pages/report/take-along.ts';
 import { toJsonReport } from '../../pages/report/json-report.ts';
 import { usageError } from '../../shared/errors.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
-import { EXIT } from '../run-results.ts';
 import { onlyAccountOf, type Verb } from '../verb.ts';
 
 const STDOUT = '-';
@@ -73,6 +72,5 @@ export const report: Verb<Flags> = {
     }
     if (csv !== undefined) say(`Every list with all its rows is in ${resolve(csv)}.`);
     if (xlsx !== undefined) say(`Every list with all its rows is in the workbook ${resolve(xlsx)}.`);
-    return EXIT.ok;
   },
 };

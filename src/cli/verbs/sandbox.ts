@@ -2,7 +2,6 @@ import { createSandbox, defaultSize, type RequestLogEntry } from '../../sandbox/
 import { usageError } from '../../shared/errors.ts';
 import { untilAborted } from '../../shared/time.ts';
 import { wholeNumber } from '../arguments.ts';
-import { EXIT } from '../run-results.ts';
 import type { Colors } from '../terminal.ts';
 import type { CommandContext, Verb } from '../verb.ts';
 
@@ -24,7 +23,7 @@ function renderRequest(entry: RequestLogEntry, colors: Colors): string {
   return `${colors.dim(time)} ${entry.httpMethod} ${entry.method} ${JSON.stringify(entry.params)} ${outcome}${fault} ${colors.dim(entry.requestId ?? '')}`;
 }
 
-async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): Promise<number> {
+async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): Promise<undefined> {
   const onRequest = (entry: RequestLogEntry): void => {
     if (!flags.quiet) terminal.note(renderRequest(entry, terminal.noteColors));
   };
@@ -54,7 +53,6 @@ Without DATABASE_URL an embedded PostgreSQL is used. The sandbox serves until Ct
   await untilAborted(signal);
   sandbox.live.stop();
   await sandbox.close();
-  return EXIT.ok;
 }
 
 export const sandbox: Verb<Flags> = {

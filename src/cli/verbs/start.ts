@@ -1,6 +1,5 @@
 import { runWorker } from '../../operate/worker/run-worker.ts';
 import { VERSION } from '../../version.ts';
-import { EXIT } from '../run-results.ts';
 import type { Verb } from '../verb.ts';
 
 export const start: Verb = {
@@ -20,6 +19,5 @@ export const start: Verb = {
       `safety-sync ${VERSION} is starting`,
     );
     await runWorker(app, { liftPrivacy });
-    return EXIT.ok;
   },
 };

@@ -64,17 +64,16 @@ export const status: Verb = {
     const { colors } = terminal;
     const { accounts: found, problems, isWell, workerSeenMs, nowMs } = await readProblems(app);
     const runs = await readLastRuns(db, accountIds);
-    const counts = [...(await countRows(db, accountIds))];
+    const counts = await countRows(db, accountIds);
     const accounts = found.map(({ id, streams, unread, blockedUntilMs, notOffered }) => {
-      const ofStream = ({ stream }: StreamStatus) => {
-        const isIts = (one: { readonly account_id: string; readonly stream: string }) =>
-          one.account_id === id && one.stream === stream;
-        return [runs.find(isIts), counts.find(isIts)] as const;
-      };
       return {
         account_id: id,
         blocked_until: toIso(blockedUntilMs),
-        streams: streams.map((facts) => toShownStream(facts, ...ofStream(facts))),
+        streams: streams.map((facts) => {
+          const isIts = (one: { readonly account_id: string; readonly stream: string }) =>
+            one.account_id === id && one.stream === facts.stream;
+          return toShownStream(facts, runs.find(isIts), counts.find(isIts));
+        }),
         not_offered: notOffered,
         unread_equipment_types: unread.map(({ partition, live, readAtMs }) => ({
           equipment_type_id: partition,

@@ -42,7 +42,7 @@ export async function readDetail(
     select stream, kind, field, count(*)::int as count, min(problem) as problem
     from safety_sync.data_issues where account_id = ${id} and resolved_at is null
     group by stream, kind, field order by count(*) desc, stream, field`);
-  const counts = [...(await countRows(db, [id]))];
+  const counts = await countRows(db, [id]);
   const differences = await readDifferences(db, [account], privacy);
   return {
     /** Newest first, of every stream. */

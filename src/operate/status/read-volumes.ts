@@ -17,7 +17,7 @@ interface RowCount extends Record<string, unknown> {
 }
 
 /** In one statement for all accounts. */
-export async function countRows(db: Queryable, accountIds: readonly string[]): Promise<Iterable<RowCount>> {
+export async function countRows(db: Queryable, accountIds: readonly string[]): Promise<readonly RowCount[]> {
   const counts = STREAMS.map(({ name, parent }) => {
     const isSent = sql.raw(
       'is_deleted_at_source' in getTableColumns(parent) ? 'is_deleted_at_source' : 'false',
