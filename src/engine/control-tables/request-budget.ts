@@ -28,11 +28,11 @@ export function createBudgetStore(db: Queryable, accountId: string) {
   return {
     async read(): Promise<{ nowMs: number; state: Budget | null }> {
       const [row] = await execute(sql`
-        select ${msOf('clock_timestamp()')} as "nowMs", ${msOf('saved_since')} as "savedSinceMs", ${msOf('blocked_at')} as "blockedAtMs",
-          ${msOf('blocked_until')} as "blockedUntilMs", ${msOf('probe_until')} as "probeUntilMs"
+        select ${msOf('clock_timestamp()')} as "nowMs", case when saved_since is not null then
+          jsonb_build_object('savedSinceMs', ${msOf('saved_since')}, 'blockedAtMs', ${msOf('blocked_at')},
+            'blockedUntilMs', ${msOf('blocked_until')}, 'probeUntilMs', ${msOf('probe_until')}) end as state
         from (select ${accountId}::text as account_id) a left join ${requestBudget} using (account_id)`);
-      const { nowMs, ...state } = row as unknown as Budget & { readonly nowMs: number };
-      return { nowMs, state: (state.savedSinceMs as number | null) === null ? null : state };
+      return row as { nowMs: number; state: Budget | null };
     },
     /** False when another process has changed it meanwhile. */
     async replace(before: Budget | null, after: Budget): Promise<boolean> {

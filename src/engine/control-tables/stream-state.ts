@@ -26,18 +26,15 @@ export async function recordStream(db: Queryable, accountId: string, stream: Str
 /** `NO_STATE` itself when there is no row. */
 export async function readStreamState(db: Queryable, key: StreamKey): Promise<StreamState> {
   // A request in the future is from before the clock of the database was put back.
-  const [row] = await db.execute<
-    ReadRow<Omit<StreamState, 'completeRead'> & StreamState['completeRead']>
-  >(sql`
+  const [row] = await db.execute<ReadRow<StreamState>>(sql`
     select ${msOf('watermark')} as watermark, ${msOf('calculated_at')} as "calculatedAt",
       case when checked_at <= clock_timestamp() then greatest(0, coalesce(fresh_for_ms, 0) - ${agoOf('checked_at')}) else 0 end as "freshForMs",
-      ${agoOf('complete_read_at')} as "agoMs", coalesce(complete_read_ms, 0)::float8 as "tookMs",
-      coalesce(difference, 0)::float8 as difference, last_success_at is null and exists (
+      jsonb_build_object('agoMs', ${agoOf('complete_read_at')}, 'tookMs', coalesce(complete_read_ms, 0),
+        'difference', coalesce(difference, 0)) as "completeRead",
+      last_success_at is null and exists (
         select from safety_sync.sources s where s.account_id = ${key.accountId} and s.moved_at is not null) as "isMoved"
     from ${streamState} where ${isOf(key)}`);
-  if (row === undefined) return NO_STATE;
-  const { agoMs, tookMs, difference, ...state } = row;
-  return { ...state, completeRead: { agoMs, tookMs, difference } };
+  return row ?? NO_STATE;
 }
 
 /** The last time at which all the lists that the service offers were read; now while it offers none. */
