@@ -12,7 +12,10 @@ const modifiedMs = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs;
 const sources = readdirSync(at('src'), { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile())
   .map((entry) => `${entry.parentPath}/${entry.name}`);
-const inputs = [...sources, ...['package-lock.json', 'tsconfig.json', '.ci/build.mjs'].map(at)];
+const inputs = [
+  ...sources,
+  ...['package-lock.json', 'tsconfig.json', '.ci/build.mjs', '.ci/undici.mjs'].map(at),
+];
 const builtMs = modifiedMs(at('dist/main.js'));
 if (builtMs === undefined || inputs.some((path) => (modifiedMs(path) ?? 0) > builtMs)) {
   try {
