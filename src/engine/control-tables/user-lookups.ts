@@ -39,11 +39,10 @@ export const createPeopleReads = (db: Queryable, accountId: string) => ({
 export async function writePeopleAsked(
   db: Queryable,
   { accountId, now }: TransactionTime & { readonly accountId: string },
-  { ids, named }: { readonly ids: readonly string[]; readonly named: readonly string[] },
+  { id, isNamed }: { readonly id: string; readonly isNamed: boolean },
 ): Promise<void> {
   await db.execute(sql`update ${userLookups} set asked_at = ${now}::timestamptz,
-      named_at = case when user_id = any (${toArrayLiteral(named)}::text[]) then ${now}::timestamptz end
-    where account_id = ${accountId} and user_id = any (${toArrayLiteral(ids)}::text[])`);
+      named_at = ${isNamed ? now : null}::timestamptz where account_id = ${accountId} and user_id = ${id}`);
 }
 
 /** Part of the transaction that stores a list: from here on the live people are those of the list. */

@@ -75,11 +75,10 @@ async function* readSinglePeople(read: ReadRequest, info: MethodState | undefine
     writes({ kind: 'methods', results: [{ method: 'users.info', code, form }] });
   try {
     for (const id of unknown.slice(0, most)) {
-      const answer = await askForPerson(read, id, form);
-      ({ form } = answer);
-      const found = answer.person === null ? [] : [answer.person];
-      const asked = { kind: 'people_asked', ids: [id], named: found.map(() => id) } as const;
-      yield { ...records(found), writes: [asked] };
+      const { person, ...understood } = await askForPerson(read, id, form);
+      ({ form } = understood);
+      const asked = { kind: 'people_asked', id, isNamed: person !== null } as const;
+      yield { ...records(person === null ? [] : [person]), writes: [asked] };
     }
   } catch (error) {
     const isMissing = error instanceof SafetySyncError && isNotOffered(error.code);

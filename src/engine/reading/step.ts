@@ -31,8 +31,8 @@ export type ControlWrite =
   | LedgerChange
   /** The ends of requests for optional methods. */
   | { readonly kind: 'methods'; readonly results: readonly MethodResult[] }
-  /** Ids that users.info was asked for, and those of them that it named. */
-  | { readonly kind: 'people_asked'; readonly ids: readonly string[]; readonly named: readonly string[] }
+  /** users.info was asked for this id, and whether it named the person. */
+  | { readonly kind: 'people_asked'; readonly id: string; readonly isNamed: boolean }
   /** The records are all people of a list. */
   | { readonly kind: 'people_listed' };
 

@@ -13,7 +13,6 @@ export interface StoredColumn {
 }
 
 const NOT_SENT = 'it is not a field that the service sends';
-const IDENTIFIES = 'it identifies records';
 
 export const columnName = (table: PgTable, column: string): string => `${getTableName(table)}.${column}`;
 
@@ -49,7 +48,7 @@ function storedColumnsOf(stream: StreamDefinition): StoredColumn[] {
     const keys = new Set(primaryKeys.flatMap((one) => one.columns.map((column) => column.name)));
     const whyNeeded = (column: string, notNull: boolean): string | null => {
       if (column.startsWith('_') || column === 'account_id') return NOT_SENT;
-      if (keys.has(column)) return IDENTIFIES;
+      if (keys.has(column)) return 'it identifies records';
       if (!sent.has(`${name}.${column}`) || notNull) return NOT_SENT;
       if (table !== stream.parent) return null;
       if (column === stream.changeTimeColumn) return 'it shows which of two versions of a record is newer';
