@@ -80,15 +80,8 @@ export const UNKNOWN: AccountFacts = {
   streams: STREAMS.map(({ name: stream }) => ({
     ...{ stream, lastSuccessMs: null, watermarkMs: null, calculatedMs: null, currentUntilMs: null },
     ...{ isRunning: false, failingWith: null, failedMessage: null, failingSinceMs: null, failedAtMs: null },
-    ...{
-      failedReconcile: null,
-      repaired: 0,
-      openIssues: 0,
-      newFields: [],
-      isOffered: true,
-      hasList: true,
-      heldUpBy: null,
-    },
+    ...{ failedReconcile: null, repaired: 0, openIssues: 0, newFields: [] },
+    ...{ isOffered: true, hasList: true, heldUpBy: null },
   })),
   blockedUntilMs: null,
   notOffered: [],
