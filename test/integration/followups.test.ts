@@ -56,3 +56,13 @@ describe('drift', () => {
     expect(await worker.query(open)).toEqual([]);
   });
 });
+
+test('a list in another order than that of creation is read by page numbers, from the first sync on', async () => {
+  worker = await createTimedWorker({ sandbox: { size: { ...SIZE, followups: 520 } } });
+  worker.sandbox.hooks.rewriteResponse = (entry, response) =>
+    entry.method === 'followups.list'
+      ? { ...response, followups: (response['followups'] as unknown[]).toReversed() }
+      : response;
+  expect(await sync()).toMatchObject({ note: expect.stringContaining('read by page numbers') as unknown });
+  await isEqual();
+});
