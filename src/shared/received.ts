@@ -39,15 +39,15 @@ export class Received {
     this.value = value;
   }
 
-  /** A record that was created by this program, or that was parsed already. */
-  static of(value: unknown): Received {
+  /** A record that was created by this program, or that was parsed already; `text` has the digits that JavaScript's numbers lack. */
+  static of(value: unknown, text?: string): Received {
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     const fields = isObject ? (value as Record<string, unknown>) : {};
     if (isTooDeep(value)) {
       const flat = Object.entries(fields).filter(([, inner]) => typeof inner !== 'object');
       return new Received(Buffer.alloc(0), { fields: Object.fromEntries(flat), excess: TOO_DEEP });
     }
-    const bytes = Buffer.from(JSON.stringify(value));
+    const bytes = Buffer.from(text ?? JSON.stringify(value));
     return new Received(bytes, { fields, value: { parsed: value } });
   }
 

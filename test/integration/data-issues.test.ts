@@ -3,6 +3,7 @@
  * (contract, 5.5).
  */
 import { describe, expect, test } from 'vitest';
+import { RawNumber } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
@@ -166,6 +167,23 @@ describe('the retry of stored records', () => {
     expect(await openIssues('followups')).toMatchObject([{ kind: 'record_rejected', record_id: null }]);
     const rows = await worker.query(`select due_on::text from safety.followups where id = 'bad-due'`);
     expect(rows).toEqual([{ due_on: '2026-02-28' }]);
+  });
+
+  test('digits that no JavaScript number has are in the issue of a rejected record, and stay in _raw when a retry reads it', async () => {
+    const beyond = new RawNumber('9007199254740993') as unknown as number;
+    worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('far'), form_id: beyond });
+    worker.sandbox.store.followups.put(
+      { ...SPECIMENS.followups.build('x'), id: beyond as unknown as string },
+      'keyless',
+    );
+    await sync('followups');
+    const before = await rowVersions(worker);
+    const result = expectSucceeded(await worker.run('followups', { retryIssues: true }));
+    expect(result.counts).toMatchObject({ updated: 0, unchanged: 1, rejected: 1 });
+    expect(await rowVersions(worker)).toEqual(before);
+    const digits = await worker.query(`select _raw->>'form_id' as one from safety.followups where id = 'far'
+      union all select value->>'id' from safety_sync.data_issues where record_id is null`);
+    expect(digits).toEqual([{ one: '9007199254740993' }, { one: '9007199254740993' }]);
   });
 
   test('in a retry, equipment in records that contain no type keeps the type under which it is listed', async () => {
