@@ -166,12 +166,13 @@ export const date: Field<string> = scalar(
   { unit: 'YYYYMMDD' },
 );
 
-/** The day in UTC of a time in milliseconds, or an eight-digit day; eight digits as milliseconds would be in 1970. */
+/** The day in UTC of a time in milliseconds, or an eight-digit day: eight digits that are no day are not a time of 1970. */
 export const day: Field<string> = scalar(
   'a time in milliseconds since 1970, or a day in the form YYYYMMDD',
   (value) => {
-    const ignore = (): void => undefined;
-    return date.read(value, ignore) ?? instant.read(value, ignore)?.split('T', 1)[0];
+    const number = toNumber(value);
+    if (typeof number === 'number' && /^\d{8}$/.test(String(number))) return toDate(number);
+    return instant.read(value, () => undefined)?.split('T', 1)[0];
   },
 );
 
