@@ -26,21 +26,27 @@ const unnamedOf = (method: OptionalListName, { unnamed }: NamesState): string[] 
   return unnamed.filter((key) => kinds.includes(kindOfKey(key)));
 };
 
+/** Of one of these methods that has failed since its last good read, and waits for its next attempt. */
+function waitingFailure(states: MethodStates, methods: readonly OptionalMethod[]): SafetySyncError | null {
+  const codeOf = (method: OptionalMethod) => states.get(method)?.code ?? null;
+  const failing = methods.find((method) => codeOf(method) !== null && !isNotOffered(codeOf(method)));
+  if (failing === undefined) return null;
+  return new SafetySyncError(
+    codeOf(failing) as SafetySyncError['code'],
+    `${failing} failed when it was last read, and is read again an hour later; now with --force`,
+  );
+}
+
 /** By hand, a failure that waits for its next attempt is not hidden. */
 export function nothingDue(
   { isScheduled }: ReadRequest,
   states: MethodStates,
   methods: readonly OptionalMethod[] = NAMING_LISTS,
 ): ReadOutcome {
-  const codeOf = (method: OptionalMethod) => states.get(method)?.code ?? null;
-  const offered = methods.filter((method) => !isNotOffered(codeOf(method)));
-  if (offered.length === 0) return NONE_OFFERED;
-  const failing = offered.find((method) => codeOf(method) !== null);
-  if (failing === undefined || isScheduled) return { kind: 'skipped', reason: 'nothing due' };
-  throw new SafetySyncError(
-    codeOf(failing) as SafetySyncError['code'],
-    `${failing} failed when it was last read, and is read again an hour later; now with --force`,
-  );
+  if (methods.every((method) => isNotOffered(states.get(method)?.code))) return NONE_OFFERED;
+  const failure = waitingFailure(states, methods);
+  if (failure === null || isScheduled) return { kind: 'skipped', reason: 'nothing due' };
+  throw failure;
 }
 
 export const NONE_OFFERED = { kind: 'skipped', reason: 'the service offers none of these lists' } as const;
@@ -112,6 +118,12 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
     if (reason !== null && !isOfOneRequest(reason)) break;
   }
   yield writes({ kind: 'methods', results });
+  // A list that is not due yet has failed all the same: without it the run has not read every list.
+  if (onlyRecord === undefined)
+    failure ??= waitingFailure(
+      states,
+      NAMING_LISTS.filter((method) => !due.includes(method)),
+    );
   const codeOf = (method: string) =>
     (results.find((one) => one.method === method) ?? states.get(method))?.code;
   if (NAMING_LISTS.every((method) => isNotOffered(codeOf(method)))) return NONE_OFFERED;
