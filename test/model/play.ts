@@ -26,6 +26,9 @@ const OWNER = 'model';
 /** Names are those of lists that the histories do not change. */
 const STREAMS: readonly StreamName[] = Object.keys(SPECIMENS);
 
+/** A process that waits for so long is killed while it waits. */
+const LATE_MS = 20_000;
+
 /** Counts of events in all histories. */
 export const noTally = () => ({ histories: 0, runs: 0, failedRuns: 0, kills: 0, terminated: 0 });
 
@@ -130,7 +133,10 @@ export async function play(history: History, tally: ReturnType<typeof noTally>, 
       left: step.request,
       happen: () => void setTimeout(() => running.kill('SIGKILL'), step.delayMs),
     });
+    // After a refusal the others of its requests wait a minute.
+    const late = setTimeout(() => running.kill('SIGKILL'), LATE_MS);
     const { signal } = await running.finished;
+    clearTimeout(late);
     await disarm();
     await query('delete from safety_sync.request_budget');
     if (signal === 'SIGKILL') tally.kills += 1;
