@@ -9,7 +9,7 @@ select n.account_id, n.id::bigint as id, n.name as title, c.created_at,
   n.account_id || '/' || n.id as training_key
 from safety.names n
 cross join lateral (
-  select case when n._raw ->> 'created' ~ '^\d{1,14}$' then to_timestamp((n._raw ->> 'created')::bigint / 1000.0) end as created_at
+  select case when n._raw ->> 'created' ~ '^[1-9]\d{0,13}$' then to_timestamp((n._raw ->> 'created')::bigint / 1000.0) end as created_at
 ) c
 left join safety.reporting_clock z on z.account_id = n.account_id
 where n.kind = 'training' and n._deleted_at is null and n.id ~ '^\d{1,18}$';

@@ -104,10 +104,15 @@ test('the lists give trainings, and types with their schedules and fields, and w
     await count(worker, `safety.equipment_metafields where name is not null and type = 'list'`),
   ).toBeGreaterThan(0);
   const before = await count(worker, 'safety.trainings');
+  const [other] = [...trainings.keys()].filter((key) => key !== String(training?.id));
+  trainings.update(String(other), { created: 0 });
   trainings.delete(String(training?.id));
   await later(worker, '1 day');
   expectSucceeded(await sync(worker));
   expect(await count(worker, 'safety.trainings')).toBe(before - 1);
+  expect(await worker.query(`select created_at from safety.trainings where id = '${other}'`)).toEqual([
+    { created_at: null },
+  ]);
   expect(await count(worker, `safety.id_labels where kind = 'training'`)).toBe(before);
 });
 
