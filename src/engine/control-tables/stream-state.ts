@@ -37,11 +37,13 @@ export async function readStreamState(db: Queryable, key: StreamKey): Promise<St
   return row ?? NO_STATE;
 }
 
-/** The last time at which all the lists that the service offers were read; now while it offers none. */
-const whenListsWereRead = (accountId: string, lists: readonly string[]): SQL => sql`coalesce((
+type StateScope = StreamKey & TransactionTime;
+
+/** The last time at which all the lists that the service offers were read; that of the transaction while it offers none. */
+const whenListsWereRead = ({ accountId, now }: StateScope, lists: readonly string[]): SQL => sql`coalesce((
   select min(m.read_at) from safety_sync.optional_methods m
   where m.account_id = ${accountId} and m.method = any (${toArrayLiteral(lists)}::text[])
-    and coalesce(m.code, '') <> all (${toArrayLiteral([...NOT_OFFERED])}::text[])), statement_timestamp())`;
+    and coalesce(m.code, '') <> all (${toArrayLiteral([...NOT_OFFERED])}::text[])), ${now}::timestamptz)`;
 
 interface StateWrite {
   readonly change: StateChange;
@@ -61,7 +63,7 @@ const toColumn = (ms: number | null | undefined) => (ms === undefined ? undefine
 /** Writes the results of a run; part of the transaction that stores its data. */
 export async function writeStreamState(
   db: Queryable,
-  key: StreamKey,
+  scope: StateScope,
   { change, difference = change.difference, isFresh, readPartitions, lists }: StateWrite,
 ): Promise<void> {
   const now = sql`statement_timestamp()`;
@@ -73,13 +75,13 @@ export async function writeStreamState(
     fresh_for_ms: change.freshForMs,
     complete_read_ms: change.completeRead?.tookMs,
     difference,
-    last_success_at: isFresh ? (lists ? whenListsWereRead(key.accountId, lists) : now) : undefined,
+    last_success_at: isFresh ? (lists ? whenListsWereRead(scope, lists) : now) : undefined,
     read_parts:
       readPartitions &&
       sql`coalesce(${streamState.read_parts}, '{}') || ${JSON.stringify(readPartitions)}::jsonb`,
   };
   if (Object.values(values).some((value) => value !== undefined))
-    await db.update(streamState).set(values).where(isOf(key));
+    await db.update(streamState).set(values).where(isOf(scope));
 }
 
 /** The ends of time: a slice that reaches one of them has no bound there. */
@@ -106,11 +108,7 @@ export async function readLedger(db: Queryable, key: StreamKey) {
 const toBound = (ms: number): string | null => toIso(Number.isFinite(ms) ? ms : null);
 
 /** Writes what a reader yielded, in the transaction that stores the records it belongs to. */
-export async function writeLedger(
-  db: Queryable,
-  scope: StreamKey & TransactionTime,
-  change: LedgerChange,
-): Promise<void> {
+export async function writeLedger(db: Queryable, scope: StateScope, change: LedgerChange): Promise<void> {
   switch (change.kind) {
     case 'plan': {
       const { fromMs, toMs, watermark } = change.plan;
