@@ -1,6 +1,7 @@
 /** Lists that are one response per partition: the account, or an equipment type (specification: resources.list, equipments.list). */
 import { isRequestSpecific } from '../api/response-errors.ts';
 import { ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
+import { formatNumber } from '../../shared/format.ts';
 import { isLeftAlone, isNotOffered } from '../streams/optional-methods.ts';
 import { askedOf, isBeyondLast, isOfOneRequest, readOptionalList, readWholeList } from './list.ts';
 import type { ReadRequest } from './read-request.ts';
@@ -44,8 +45,8 @@ async function* findTypes(read: ReadRequest): Steps<PartitionsToRead | null> {
   const types = [...new Set([...named, ...withRows])];
   if (types.length === 0 && failure !== null) throw failure;
   const why =
-    failure === null ? `lists ${listed.size} equipment types` : `fails for ${method} (${failure.code})`;
-  return { types, note: `the service ${why}, so the ${types.length} types stored last were read` };
+    failure === null ? `lists ${formatNumber(listed.size, 'equipment type')}` : `fails for ${method} (${failure.code})`;
+  return { types, note: `the service ${why}, so the types stored last were read: ${types.length}` };
 }
 
 /**
