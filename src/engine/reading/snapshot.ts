@@ -45,7 +45,9 @@ async function* findTypes(read: ReadRequest): Steps<PartitionsToRead | null> {
   const types = [...new Set([...named, ...withRows])];
   if (types.length === 0 && failure !== null) throw failure;
   const why =
-    failure === null ? `lists ${formatNumber(listed.size, 'equipment type')}` : `fails for ${method} (${failure.code})`;
+    failure === null
+      ? `lists ${formatNumber(listed.size, 'equipment type')}`
+      : `fails for ${method} (${failure.code})`;
   return { types, note: `the service ${why}, so the types stored last were read: ${types.length}` };
 }
 
