@@ -7,7 +7,7 @@ import { describeSource, sourceChanged } from '../../engine/sync/source.ts';
 import { createBudgetStore } from '../../engine/control-tables/request-budget.ts';
 import { describeProblems } from '../../operate/status/problem-words.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
-import { readProblems } from '../../operate/worker/what-is-wrong.ts';
+import { readProblems } from '../../operate/worker/read-problems.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { ERROR_KINDS, type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
 import { createLogger } from '../../shared/logger.ts';

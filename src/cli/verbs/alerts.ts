@@ -4,7 +4,7 @@ import { problemOf, TEST_MESSAGE } from '../../operate/alerts/message.ts';
 import { type AlertRow, isAlert, readOutbox, textOfKey } from '../../operate/alerts/outbox.ts';
 import { alertsOf, keyOf } from '../../operate/alerts/plan-alerts.ts';
 import { describeProblems } from '../../operate/status/problem-words.ts';
-import { readProblems } from '../../operate/worker/what-is-wrong.ts';
+import { readProblems } from '../../operate/worker/read-problems.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatTime } from '../../shared/format.ts';
 import { createRedactor } from '../../shared/redact.ts';

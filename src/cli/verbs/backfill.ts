@@ -7,7 +7,7 @@ import { streamNamed } from '../../engine/streams/index.ts';
 import type { TimeSlice } from '../../engine/streams/state.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { parseDate, parseStreams } from '../arguments.ts';
-import { runningStreams } from '../run-verb.ts';
+import { runningStreams } from '../run-accounts.ts';
 import { accountColumn, renderRows } from '../table.ts';
 import type { AppContext, Verb } from '../verb.ts';
 

@@ -5,7 +5,7 @@ import { groupBy } from '../../shared/group-by.ts';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import type { IssueKind } from '../../engine/streams/stream.ts';
 import { exitCodeOf } from '../run-results.ts';
-import { runAccounts } from '../run-verb.ts';
+import { runAccounts } from '../run-accounts.ts';
 import { accountColumn, renderRows } from '../table.ts';
 import { withIsoTimes } from '../terminal.ts';
 import type { Verb } from '../verb.ts';

@@ -3,7 +3,7 @@ import { formatNumber } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
 import { EXIT, outputOf } from '../run-results.ts';
-import { runAccounts } from '../run-verb.ts';
+import { runAccounts } from '../run-accounts.ts';
 import { onlyAccountOf, type Verb } from '../verb.ts';
 
 const retire: Verb = {

@@ -6,7 +6,7 @@ import { describeProtection } from '../../operate/status/differences.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
 import { describeProblems } from '../../operate/status/problem-words.ts';
 import { toProblems } from '../../operate/status/json-status.ts';
-import { readProblems } from '../../operate/worker/what-is-wrong.ts';
+import { readProblems } from '../../operate/worker/read-problems.ts';
 import { afterBlank, EXIT, statusText } from '../run-results.ts';
 import { accountColumn, renderRows } from '../table.ts';
 import { type Colors, withIsoTimes } from '../terminal.ts';

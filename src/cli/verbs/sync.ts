@@ -1,7 +1,7 @@
 import { formatCount } from '../../shared/format.ts';
 import { parseStreams } from '../arguments.ts';
 import type { AccountResult } from '../run-results.ts';
-import { runningStreams } from '../run-verb.ts';
+import { runningStreams } from '../run-accounts.ts';
 import type { Verb } from '../verb.ts';
 
 type Flags = { readonly force?: true; readonly allowMassDelete?: true };

@@ -5,7 +5,7 @@ import { type Verification, verifyRecord } from '../../engine/sync/verify-record
 import { parseStream } from '../arguments.ts';
 import { MEANING } from './data-issues.ts';
 import { EXIT, outputOf } from '../run-results.ts';
-import { runAccounts } from '../run-verb.ts';
+import { runAccounts } from '../run-accounts.ts';
 import { renderRows } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import { onlyAccountOf, type Verb } from '../verb.ts';

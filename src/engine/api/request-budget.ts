@@ -98,7 +98,7 @@ export function stateAfter(
   nowMs: number,
   { start, end, blockMs }: { start: Start; end: StartEnd; blockMs: number },
 ): BudgetState | null {
-  // The newest block began after this request, so its end is older than the block.
+  // The request started before the newest block, so its result says nothing about that block.
   if (state !== null && state.blockedAtMs !== null && start.atMs <= state.blockedAtMs) return null;
   if (end === 'refused') {
     const savedSinceMs = state?.savedSinceMs ?? nowMs;

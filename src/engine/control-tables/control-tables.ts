@@ -172,7 +172,7 @@ export const privacyCleanings = controlTable('privacy_cleanings', ['stream'], {
   stream: streamName(),
   /** The privacy settings, and the forgotten people. */
   policy: jsonb().notNull(),
-  /** The key after which an interrupted cleaning continues; null: it is done. */
+  /** null: the cleaning is done. Else it was begun, and is repeated from the beginning. */
   position: idText(),
   rows_seen: count(),
   rows_changed: count(),

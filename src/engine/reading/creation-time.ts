@@ -26,10 +26,10 @@ export const toFilters = ({ fromMs, toMs }: TimeSlice): Params => ({
   ...(toMs < Infinity && { created_before: toMs }),
 });
 
-/** `count` ranges, newest first, that together are `range`; they divide the time between its records evenly. */
-export function cutEvenly(range: TimeSlice, records: TimeSlice, count: number): TimeSlice[] {
-  const stepMs = (records.toMs - records.fromMs) / count;
-  const edges = Array.from({ length: count - 1 }, (_, at) => secondOf(records.toMs - stepMs * (at + 1)));
+/** `count` ranges, newest first, that together are `range`; they divide the time that its records occupy evenly. */
+export function cutEvenly(range: TimeSlice, occupied: TimeSlice, count: number): TimeSlice[] {
+  const stepMs = (occupied.toMs - occupied.fromMs) / count;
+  const edges = Array.from({ length: count - 1 }, (_, at) => secondOf(occupied.toMs - stepMs * (at + 1)));
   const inside = [...new Set(edges)].filter((ms) => ms > range.fromMs && ms < range.toMs);
   return [range.toMs, ...inside].map((toMs, at) => ({ fromMs: inside[at] ?? range.fromMs, toMs }));
 }

@@ -22,7 +22,7 @@ export interface RecordsStep {
   /** Elements of the list as received, of any type. */
   readonly records: readonly Received[];
   readonly about: ReadContext;
-  /** To be written in the transaction that stores these records. Where it is present, also when empty, that transaction may be committed after the step. */
+  /** To be written in the transaction that stores these records. Where it is present, also when empty, that transaction may be committed after the step, if it has records. */
   readonly writes?: readonly ControlWrite[];
   readonly progress?: BackfillProgress;
 }

@@ -2,9 +2,9 @@
  * Reads every follow-up of a range of creation time, so that none is missed that existed all the time.
  *
  * A response has the newest records below its upper bound, all of them down to its oldest one, at one instant. The next
- * request begins at that one, its millisecond included. So the ranges that the responses cover are disjoint and leave nothing
- * out, and a record, which never changes its creation time, is in exactly one of them. The end is a response that is shorter
- * than asked and reaches its total. Records that change meanwhile have a later `updated_on` than the first response shows,
+ * request begins at that one, its millisecond included. So the ranges that the responses cover leave nothing out, and a record,
+ * which never changes its creation time, is in one of them; the records of the millisecond between two ranges are in both, and
+ * are yielded once. The end is a response that is shorter than asked and reaches its total. Records that change meanwhile have a later `updated_on` than the first response shows,
  * and the next read requests them.
  */
 import type { Received } from '../../shared/received.ts';
@@ -70,7 +70,6 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
       newestMs = Math.max(newestMs, timeOf(record, 'updated_on') ?? -Infinity);
     }
     reachedMs = toMs;
-    const count = begun.records + [...seen.values()].filter((ms) => ms >= toMs).length;
     const isNotRejectedYet = (record: Received): boolean => {
       if (recordKey(record, run.keyField) !== null) return true;
       const { size } = run.keyless;
@@ -78,7 +77,11 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     };
     return {
       ...records(news.filter(isNotRejectedYet)),
-      ...note?.({ readToMs: toMs, records: count, expected: first?.total ?? null }),
+      ...note?.({
+        readToMs: toMs,
+        records: begun.records + [...seen.values()].filter((ms) => ms >= toMs).length,
+        expected: first?.total ?? null,
+      }),
     };
   }
 
@@ -89,7 +92,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     return writes({ kind: 'slice', slice });
   }
 
-  /** For more records of one second than a response holds, and for an order that is not that of creation. */
+  /** For more records of one instant than a response holds (one second where the service compares by seconds), and for another order. */
   async function* readByPages(part: TimeSlice): Steps {
     try {
       for await (const page of run.readSettled(paramsOf(part))) {

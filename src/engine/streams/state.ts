@@ -80,7 +80,7 @@ export type LedgerChange =
   | { readonly kind: 'slice'; readonly slice: LedgerSlice }
   /** Failed slices that were read. */
   | { readonly kind: 'repaired'; readonly slices: readonly TimeSlice[] }
-  /** An attempt to read everything begins. */
+  /** Notes the time: of follow-ups when an attempt to read everything begins, of completed trainings when one has succeeded. */
   | { readonly kind: 'complete_read' };
 
 /** For the reader of names. */

@@ -180,7 +180,10 @@ export interface StreamDefinition {
    * or null: no value, so hashes of complete records do not change.
    */
   readonly takenFromRequest?: (record: Received, context: ReadContext) => string | null;
-  /** Version of `toRows` and `fields`. Part of every hash: raise it when `toRows` or a field changes, and the next full read rewrites the rows (with new states, unless the migration has given stored rows the same values). */
+  /**
+   * Version of `toRows` and `fields`. Part of every hash: raise it when `toRows` or a field changes, and the next complete read
+   * (of follow-ups: a reconcile) rewrites the rows, with new states, unless the migration has given stored rows the same values.
+   */
   readonly normalizerVersion: number;
   toRows(record: WireRecord, context: ReadContext, addIssue: AddIssue): NormalizedRecord;
 }

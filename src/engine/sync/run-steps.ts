@@ -117,8 +117,9 @@ export async function runSteps(run: Run): Promise<RunEnding> {
         if (step.progress !== undefined) events.onProgress?.(stream.name, step.progress);
         const nowMs = clock.monotonicMs();
         const isDue = load.uncommitted >= RECORDS_OF_A_COMMIT || nowMs - committedMs >= COMMIT_MS;
-        // Without such a list the ledger would not contain these records, and they would be read again.
-        if (step.writes === undefined || !isDue) break;
+        // Without such a list the ledger would not contain these records, and they would be read again. Writes alone wait for the
+        // next records, or for the end: a reconcile counts in its last transaction what it has repaired.
+        if (step.writes === undefined || step.records.length === 0 || !isDue) break;
         committedMs = nowMs;
         await load.beginCommit(commitOf(null));
         break;

@@ -1,6 +1,7 @@
 /**
  * What is wrong, or will be: the one list of it. The page, the probes, /api/status, the metrics, alerts, `status` and `check`
- * show this list, or a part of it, and none of them judges by itself. It names the cause that holds now, once: what follows
+ * show this list, or a part of it, and none of them judges by itself; operate/worker/read-problems.ts adds a worker that is
+ * missed, for the verbs, which run without one. It names the cause that holds now, once: what follows
  * from a cause is part of it. Pure.
  */
 import { streamNamed } from '../../engine/streams/index.ts';
@@ -11,7 +12,7 @@ import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { budgetOf, type JudgedAccount, type Judging, type StatusFacts, type StreamStatus } from './facts.ts';
 import { problem, type Problem, streamNames, waitWords } from './problem-words.ts';
 
-/** Problems of all accounts of a worker, the worst first. */
+/** Problems of the process itself, for all its accounts. */
 export function processProblems(state: StatusFacts): Problem[] {
   const { worker, migrationWaits, channels, warehouse, accounts, nowMs } = state;
   const { accountsRead: read, problem: away } = warehouse;

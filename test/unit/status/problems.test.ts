@@ -4,7 +4,7 @@ import { createMetrics } from '../../../src/operate/status/metrics.ts';
 import { toJsonStatus } from '../../../src/operate/status/json-status.ts';
 import { reasonsOf, textsOf } from '../../../src/operate/status/problem-words.ts';
 import { buildRoutes, healthPage, readyPage } from '../../../src/operate/worker/routes.ts';
-import { longestPauseMs } from '../../../src/operate/worker/what-is-wrong.ts';
+import { longestPauseMs } from '../../../src/operate/worker/read-problems.ts';
 import { badgeOf } from '../../../src/pages/status/render-account.ts';
 import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';

@@ -53,14 +53,14 @@ export async function runAccounts(
   return (await Promise.all(app.accounts.map((account) => limit(runAccount, account)))).flat();
 }
 
-interface RunVerbRequest extends RunAccountsRequest {
+interface DescribedRequest extends RunAccountsRequest {
   /** Lines below the table, about the findings. */
   readonly describe?: (one: AccountResult) => readonly string[];
 }
 
 /** The verb that runs streams. `requestOf` refuses bad arguments. */
 export const runningStreams = <Own = object>(
-  requestOf: (options: CommonOptions & Own, names: readonly string[]) => RunVerbRequest,
+  requestOf: (options: CommonOptions & Own, names: readonly string[]) => DescribedRequest,
 ): Required<Pick<Verb<Own>, 'needs' | 'run'>> => ({
   needs(options, names) {
     requestOf(options, names);
