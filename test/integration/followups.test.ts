@@ -1,6 +1,7 @@
 /** Follow-ups in PostgreSQL: counts, failed slices and reconciles as a run stores them. Readers alone: test/unit/reading. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Readings } from '../../src/sandbox/index.ts';
+import { systemClock } from '../../src/shared/time.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import {
   createTimedWorker,
@@ -55,6 +56,19 @@ describe('drift', () => {
     const open = `select 1 from safety_sync.data_issues where resolved_at is null`;
     expect(await worker.query(open)).toEqual([]);
   });
+});
+
+test('a reconcile that closes a failed slice counts all that it repaired, however long it takes', async () => {
+  let ms = 0;
+  await start({ clock: { ...systemClock, monotonicMs: () => (ms += 2_000) } });
+  await sync();
+  await worker.query(`update safety_sync.backfill_slices set status = 'failed'`);
+  const [key = ''] = store().keys();
+  // A change behind the watermark.
+  store().update(key, { open: store().get(key)?.open !== true });
+  const { repaired } = await worker.run('followups', { kind: 'reconcile' });
+  expect(repaired).toBe(1);
+  expect(await worker.query('select 1 from safety_sync.backfill_slices')).toEqual([]);
 });
 
 test('a list in another order than that of creation is read by page numbers, from the first sync on', async () => {
