@@ -42,6 +42,13 @@ async function cut(
     : cutEvenly(range, { fromMs, toMs }, count);
 }
 
+/** The newest records of the whole range are those of its newest slice, if they lie in it; their total is another one. */
+function newestOf([slice, ...others]: readonly TimeSlice[], newest: Newest | undefined): Newest | undefined {
+  if (newest === undefined || slice === undefined || others.length === 0) return newest;
+  const { page, limit } = newest;
+  return isNewestFirst(page.records, slice) ? { page: { ...page, paging: undefined }, limit } : undefined;
+}
+
 /**
  * Continues a backfill of the same range that was cut off; else begins a new one. `isOneResponse`: it was read within one
  * response, so nothing can have changed meanwhile.
@@ -79,7 +86,7 @@ export async function* readBackfill(
       return { writes: [{ kind: 'slice', slice }], progress: toProgress() };
     };
     const { first } = yield* walk(run, begun, {
-      newest: slices.length === 1 ? newest : undefined,
+      newest: at === 0 ? newestOf(slices, newest) : undefined,
       begun,
       note({ readToMs, records: count, expected }) {
         responses += 1;

@@ -7,10 +7,8 @@ import {
   isNotOffered,
   kindsOf,
   type MethodResult,
-  type MethodStates,
   NAMING_LISTS,
   type OptionalListName,
-  type OptionalMethod,
 } from '../streams/optional-methods.ts';
 import type { NamesState } from '../streams/state.ts';
 import { isWireRecord } from '../streams/wire.ts';
@@ -26,24 +24,29 @@ const unnamedOf = (method: OptionalListName, { unnamed }: NamesState): string[] 
   return unnamed.filter((key) => kinds.includes(kindOfKey(key)));
 };
 
+type Codes = ReadonlyMap<string, Pick<MethodResult, 'code'>>;
+
+const isNoneOffered = (states: Codes, methods: readonly string[]): boolean =>
+  methods.every((method) => isNotOffered(states.get(method)?.code));
+
 /** Of one of these methods that has failed since its last good read, and waits for its next attempt. */
-function waitingFailure(states: MethodStates, methods: readonly OptionalMethod[]): SafetySyncError | null {
-  const codeOf = (method: OptionalMethod) => states.get(method)?.code ?? null;
-  const failing = methods.find((method) => codeOf(method) !== null && !isNotOffered(codeOf(method)));
-  if (failing === undefined) return null;
-  return new SafetySyncError(
-    codeOf(failing) as SafetySyncError['code'],
-    `${failing} failed when it was last read, and is read again an hour later; now with --force`,
-  );
+function waitingFailure(states: Codes, methods: readonly string[]): SafetySyncError | null {
+  for (const method of methods) {
+    const { code } = states.get(method) ?? { code: null };
+    if (code === null || isNotOffered(code)) continue;
+    const message = `${method} failed when it was last read, and is read again an hour later; now with --force`;
+    return new SafetySyncError(code as SafetySyncError['code'], message);
+  }
+  return null;
 }
 
 /** By hand, a failure that waits for its next attempt is not hidden. */
 export function nothingDue(
   { isScheduled }: ReadRequest,
-  states: MethodStates,
-  methods: readonly OptionalMethod[] = NAMING_LISTS,
+  states: Codes,
+  methods: readonly string[] = NAMING_LISTS,
 ): ReadOutcome {
-  if (methods.every((method) => isNotOffered(states.get(method)?.code))) return NONE_OFFERED;
+  if (isNoneOffered(states, methods)) return NONE_OFFERED;
   const failure = waitingFailure(states, methods);
   if (failure === null || isScheduled) return { kind: 'skipped', reason: 'nothing due' };
   throw failure;
@@ -118,15 +121,13 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
     if (reason !== null && !isOfOneRequest(reason)) break;
   }
   yield writes({ kind: 'methods', results });
-  // A list that is not due yet has failed all the same: without it the run has not read every list.
-  if (onlyRecord === undefined)
-    failure ??= waitingFailure(
-      states,
-      NAMING_LISTS.filter((method) => !due.includes(method)),
-    );
-  const codeOf = (method: string) =>
-    (results.find((one) => one.method === method) ?? states.get(method))?.code;
-  if (NAMING_LISTS.every((method) => isNotOffered(codeOf(method)))) return NONE_OFFERED;
+  const known = new Map<string, Pick<MethodResult, 'code'>>([
+    ...states,
+    ...results.map((one) => [one.method, one] as const),
+  ]);
+  if (isNoneOffered(known, NAMING_LISTS)) return NONE_OFFERED;
+  // Without a list that has failed and is not due yet, the run has not read every list.
+  if (onlyRecord === undefined) failure ??= waitingFailure(known, NAMING_LISTS);
   // The kinds whose lists have at least half of their stored names; the names of others stay, unless the account was moved.
   const only = (values: readonly string[]) => ({ partitions: null, only: { column: 'kind', values } });
   if (read.state.isMoved) return { kind: 'read', covered: only(complete), failure };

@@ -18,19 +18,17 @@ export async function* readNewestFirst(read: ReadRequest): Steps<ReadOutcome> {
   if (isOrdinary && isLeftAlone((await warehouse.readOptionalMethods()).get(method))) return notOffered;
   const mayStop = isOrdinary && (state.completeRead.agoMs ?? Infinity) < COMPLETE_READ_MS;
   const remember = (code: string | null) => writes({ kind: 'methods', results: [{ method, code }] });
+  let isEnd = false;
   try {
     for await (const { records: page, paging } of readSettledList(service, askedOf(stream, filters))) {
-      const isPart = page.length < (paging?.total ?? Infinity);
-      const isEnd = mayStop && isPart && (await warehouse.areStored(page));
+      isEnd = mayStop && page.length < (paging?.total ?? Infinity) && (await warehouse.areStored(page));
       // Without writes of its own a step would keep all pages in one transaction.
       yield { ...records(page), writes: [] };
-      if (!isEnd) continue;
-      yield remember(null);
-      return { kind: 'read', covered: null, failure: null };
+      if (isEnd) break;
     }
     yield remember(null);
-    yield writes({ kind: 'complete_read' });
-    return { kind: 'read', covered: { partitions: null }, failure: null };
+    if (!isEnd) yield writes({ kind: 'complete_read' });
+    return { kind: 'read', covered: isEnd ? null : { partitions: null }, failure: null };
   } catch (error) {
     if (!(error instanceof SafetySyncError)) throw error;
     // What was read is right, and stays.

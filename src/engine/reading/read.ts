@@ -11,18 +11,17 @@ import { readPeople } from './people.ts';
 import { isRefused } from './list.ts';
 import type { KnownRecord, Params, ReadRequest } from './read-request.ts';
 import { readSnapshot } from './snapshot.ts';
-import { records, type ReadOutcome, type Step, type Steps } from './step.ts';
+import { records, type Step } from './step.ts';
 
-type Reader = (request: ReadRequest) => Steps<ReadOutcome>;
-
-const READERS: Readonly<Record<StreamDefinition['readMode']['kind'], Reader>> = {
+/** By the read mode of the stream. */
+const READERS = {
   snapshot: readSnapshot,
   cached_list: readCachedList,
   incremental: readFollowups,
   newest_first: readNewestFirst,
   people: readPeople,
   names: readNames,
-};
+} as const;
 
 /**
  * What selects one record, or a few with it. The service has no filter by the id of a follow-up or a completion. The training

@@ -37,18 +37,14 @@ async function* findTypes(read: ReadRequest): Steps<PartitionsToRead | null> {
   const listed = new Set(found.map((one) => recordName(one, 'id')));
   // The stored types of an account that was moved are those of its old address.
   const isShort = !state.isMoved && 2 * named.filter((id) => listed.has(id)).length < named.length;
-  const isLost = listed.size === 0 || isShort;
-  if (!isLost) {
+  if (listed.size > 0 && !isShort) {
     const unlisted = withRows.filter((id) => !listed.has(id));
     return { types: [...listed, ...unlisted], unlisted };
   }
   const types = [...new Set([...named, ...withRows])];
   if (types.length === 0 && failure !== null) throw failure;
-  const why =
-    failure === null
-      ? `lists ${formatNumber(listed.size, 'equipment type')}`
-      : `fails for ${method} (${failure.code})`;
-  return { types, note: `the service ${why}, so the types stored last were read: ${types.length}` };
+  const why = failure === null ? `has ${formatNumber(listed.size, 'type')}` : `failed (${failure.code})`;
+  return { types, note: `${method} ${why}, so the types stored last were read: ${types.length}` };
 }
 
 /**
@@ -61,7 +57,6 @@ async function* readPartitions(
 ): Steps<readonly SafetySyncError[]> {
   const failures: SafetySyncError[] = [];
   const all = types ?? [null];
-  const aboutOf = (type: string | null) => (type === null ? {} : { equipmentTypeId: type });
   const ask = (type: string | null) => {
     const params =
       type === null ? {} : { equipmentType_id: type, service_type: 'all', include_null_metavalues: true };
@@ -78,7 +73,7 @@ async function* readPartitions(
     // The next partition is requested while this one is stored.
     const next = all[at + 1];
     if (next !== undefined && !isOver) ahead = ask(next);
-    yield records(list.records, aboutOf(type));
+    yield records(list.records, type === null ? {} : { equipmentTypeId: type });
     if (isOver) break;
   }
   return failures;
@@ -88,10 +83,9 @@ async function* readPartitions(
 export async function* readSnapshot(read: ReadRequest): Steps<ReadOutcome> {
   const { stream, onlyRecord } = read;
   // The reader ends where the record is found.
-  const likely = onlyRecord?.requestedType ?? null;
-  if (likely !== null) yield* readPartitions(read, { types: [likely] });
-  const isWhole = stream.partitionedBy === undefined;
-  const found: PartitionsToRead | null = isWhole ? { types: null } : yield* findTypes(read);
+  if (onlyRecord?.requestedType != null) yield* readPartitions(read, { types: [onlyRecord.requestedType] });
+  const found: PartitionsToRead | null =
+    stream.partitionedBy === undefined ? { types: null } : yield* findTypes(read);
   if (found === null && onlyRecord !== undefined)
     throw new SafetySyncError('configuration_invalid', NO_TYPES);
   if (found === null) return { kind: 'skipped', reason: NO_TYPES };

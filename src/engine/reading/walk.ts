@@ -143,6 +143,11 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     const { page } = response;
     first ??= readFirstResponse(page, clock.now());
     const last = page.records.at(-1);
+    // The first response may be that of a larger range, without a total of this one.
+    if (first.total === undefined && page.paging?.total !== undefined) {
+      const newer = [...seen.values()].filter((ms) => ms >= upperMs);
+      first = { ...first, total: newer.length + page.paging.total };
+    }
     const total = page.paging?.total ?? (last === undefined ? 0 : Infinity);
     if (page.records.length < response.limit && new Set(page.records.map(nameOf)).size >= total) {
       yield take(page.records, range.fromMs);
