@@ -116,14 +116,28 @@ test('verify searches the whole list for a follow-up without a stored row, and -
   expect(await verify('followups', id)).toMatchObject({ code: 0, verification: { requests: 1 } });
 });
 
-test('verify reports a record that the source has deleted, with the command that marks its row deleted', async () => {
-  await sync('followups');
-  const id = await aFollowup();
-  worker.sandbox.store.followups.delete(id);
-  const { code, stdout } = await run(['verify', 'followups', id, '--repair']);
-  expect(code).toBe(1);
-  expect(stdout).toContain('and the service does not have it.');
-  expect(stdout).toContain('safety-sync reconcile followups');
-  expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
-  expect(await verify('followups', id)).toMatchObject({ code: 0, verification: { stored: 'deleted' } });
+test.each([
+  ['followups', aFollowup],
+  ['users', () => anyKey('users')],
+] as const)(
+  'verify reports a record of %s that the source has deleted, with the command that marks its row deleted',
+  async (stream, keyOf) => {
+    await sync(stream);
+    const id = await keyOf();
+    worker.sandbox.store[stream].delete(id);
+    const { code, stdout } = await run(['verify', stream, id, '--repair']);
+    expect(code).toBe(1);
+    expect(stdout).toContain('and the service does not have it.');
+    const [, verb = ''] = /marked as deleted by: safety-sync (\w+)/.exec(stdout) ?? [];
+    expect(await run([verb, stream])).toMatchObject({ code: 0 });
+    expect(await verify(stream, id)).toMatchObject({ code: 0, verification: { stored: 'deleted' } });
+  },
+);
+
+test('verify refuses an id of a name without its kind', async () => {
+  await sync('names');
+  const id = await anyKey('names', 'id', `kind = 'form'`);
+  const { code, stderr } = await run(['verify', 'names', id]);
+  expect(code).toBe(2);
+  expect(stderr).toContain('usage_invalid: the id of a name is KIND:ID, such as form:12; the kinds are ');
 });

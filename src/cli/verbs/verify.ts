@@ -1,6 +1,6 @@
 import { usageError } from '../../shared/errors.ts';
 import { formatNumber, formatTime } from '../../shared/format.ts';
-import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
+import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import { type Verification, verifyRecord } from '../../engine/sync/verify-record.ts';
 import { parseStream } from '../arguments.ts';
 import { MEANING } from './data-issues.ts';
@@ -25,10 +25,7 @@ const SOURCE = {
 function nextStep({ stream, id, equal, source }: Verification): string {
   if (equal) return '';
   if (source === 'rejected') return 'The source has to put it right: there is nothing to repair here.';
-  if (source === 'absent') {
-    const verb = streamNamed(stream).readMode.kind === 'incremental' ? 'reconcile' : 'sync';
-    return `What is gone is marked as deleted by: safety-sync ${verb} ${stream}`;
-  }
+  if (source === 'absent') return `What is gone is marked as deleted by: safety-sync reconcile ${stream}`;
   return `The next sync brings what has changed since the last one. To store it now: safety-sync verify ${stream} ${id} --repair`;
 }
 
@@ -67,7 +64,7 @@ export const verify: Verb<Flags> = {
   about: 'request one record from the service and compare it with the stored one, field by field',
   takes: [
     ['<stream>', STREAM_NAMES.join(', ')],
-    ['<id>', 'key of the record: as in the key column of its table'],
+    ['<id>', 'key of the record: as in the key column of its table; of a name KIND:ID, such as form:12'],
   ],
   options: [['--repair', 'store the record as the service has it now, after another request']],
   common: ['account', 'liftPrivacy', 'json'],
