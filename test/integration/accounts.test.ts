@@ -97,6 +97,19 @@ describe('accounts rename', () => {
     expect([synced.runs.length, changed]).toEqual([STREAM_NAMES.length, []]);
   });
 
+  test('status of an account whose rename was not finished is a failure with the command that finishes it', async () => {
+    await worker.query(
+      `insert into safety_sync.account_changes (account_id, renamed_to) values ('north', 'south')`,
+    );
+    for (const account of ['north', 'south']) {
+      const { code, stdout } = await run(['status'], account);
+      expect(code).toBe(1);
+      expect(stdout).toContain(
+        'account north is being renamed to south. Finish it: safety-sync accounts rename north south.',
+      );
+    }
+  });
+
   inProof(() => {
     test('after an interrupted rename, runs and other changes of the account are refused until a repetition completes it with equal rows', async () => {
       const before = await readRows('north');

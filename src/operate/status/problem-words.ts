@@ -13,6 +13,7 @@ export type ProblemKind =
   | AlertEvent
   | 'never_synced'
   | 'held_up'
+  | 'changing'
   | 'differs'
   | 'request_limit'
   | 'no_worker'
@@ -161,6 +162,7 @@ const WORDS: Readonly<Record<ProblemKind, Words>> = {
   ...ALERT_WORDS,
   never_synced: { is: streams('has never been synced', 'have never been synced') },
   held_up: { is: (subjects) => `runs of ${streamNames(subjects)} are held up` },
+  changing: { is: () => 'a change of the account was not finished' },
   differs: { is: () => 'stored data differs from the settings' },
   request_limit: { is: () => 'the service accepts no requests for a while, because its limit was reached' },
   no_worker: {

@@ -5,6 +5,11 @@
  * from a cause is part of it. Pure.
  */
 import { streamNamed } from '../../engine/streams/index.ts';
+import {
+  type AccountChange,
+  commandOf,
+  describeChange,
+} from '../../engine/control-tables/account-changes.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../shared/errors.ts';
 import { formatAge, formatDuration, formatNumber, formatTime, roughly } from '../../shared/format.ts';
@@ -41,6 +46,7 @@ interface AccountState extends Judging {
   /** Empty: they were not read. */
   readonly streams: readonly StreamStatus[];
   readonly blockedUntilMs: number | null;
+  readonly change: AccountChange | null;
 }
 
 /** By these nothing of the service is there: every stream that asks it fails alike. */
@@ -175,7 +181,7 @@ function streamProblems(one: StreamStatus, state: AccountState, isStopped: boole
 
 /** Problems of one account, causes first. */
 export function accountProblems(state: AccountState): Problem[] {
-  const { streams, blockedUntilMs, failedReports, isDatabaseAway = false } = state;
+  const { streams, blockedUntilMs, change, failedReports, isDatabaseAway = false } = state;
   const { id: accountId, differences = [] } = state.account;
   const causes = causesOf(state);
   const found = [
@@ -184,6 +190,11 @@ export function accountProblems(state: AccountState): Problem[] {
       streamProblems(one, state, isDatabaseAway || causes.some(({ stops }) => stops(one.stream))),
     ),
   ];
+  if (change !== null) {
+    const [detail, note] = [describeChange(change), `Finish it: ${commandOf(change)}`];
+    const level = { level: 'bad', isReason: true, isFailure: true } as const;
+    found.unshift(problem({ kind: 'changing', accountId, ...level, detail, note }));
+  }
   const code = failedReports.get(accountId);
   if (code !== undefined) found.push(problem({ kind: 'report_failed', level: 'warning', accountId, code }));
   for (const detail of differences)

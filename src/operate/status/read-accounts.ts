@@ -6,6 +6,7 @@ import type { StreamName } from '../../engine/streams/stream.ts';
 import type { Connection } from '../../engine/database/connection.ts';
 import { msOf } from '../../engine/database/sql-names.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
+import { type AccountChange, readAccountChanges } from '../../engine/control-tables/account-changes.ts';
 import { closeDeadRuns } from '../../engine/control-tables/runs.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 
@@ -47,6 +48,8 @@ interface AccountFacts {
   readonly blockedUntilMs: number | null;
   /** The optional methods that the service lacks. */
   readonly notOffered: readonly string[];
+  /** Its rename or removal that was not finished: its rows are incomplete. */
+  readonly change: AccountChange | null;
 }
 
 export interface AccountsRead {
@@ -85,6 +88,7 @@ export const UNKNOWN: AccountFacts = {
   })),
   blockedUntilMs: null,
   notOffered: [],
+  change: null,
 };
 
 /**
@@ -120,11 +124,13 @@ export async function readAccounts(
       ${msOf('blocked_until')} as "blockedUntilMs"
     from safety_sync.status where account_id = any (${toArrayLiteral(accountIds)}::text[])`);
   const pids = rows.flatMap(({ openPid }) => openPid ?? []);
+  const changes = await readAccountChanges({ query }, accountIds);
   const holders = pids.length > 0 ? await readHolders(db, pids) : new Map<number, string>();
   const factsOf = (id: string): AccountFacts => {
     const own = rows.filter((row) => row.account_id === id);
     const [one] = own;
-    if (one === undefined) return UNKNOWN;
+    const change = changes.find(({ from, to }) => from === id || to === id) ?? null;
+    if (one === undefined) return { ...UNKNOWN, change };
     const notOffered = JSON.parse(one.notOffered) as readonly string[];
     const streams = UNKNOWN.streams.map((unknown): StreamFacts => {
       const row = own.find(({ stream }) => stream === unknown.stream);
@@ -138,7 +144,7 @@ export async function readAccounts(
         hasList: readMode.kind !== 'people' || !notOffered.includes('users.list'),
       };
     });
-    return { streams, blockedUntilMs: one.blockedUntilMs, notOffered };
+    return { streams, blockedUntilMs: one.blockedUntilMs, notOffered, change };
   };
   return { ...read, accounts: new Map(accountIds.map((id) => [id, factsOf(id)])) };
 }

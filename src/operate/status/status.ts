@@ -17,9 +17,10 @@ export type Level = (typeof LEVELS)[number];
 export function judgeAccount(account: JudgedAccount, read: AccountsRead | null, judging: Judging) {
   const { id: accountId } = account;
   const isRead = read?.accounts.has(accountId) === true;
-  const { streams: facts, blockedUntilMs } = read?.accounts.get(accountId) ?? UNKNOWN;
+  const { streams: facts, blockedUntilMs, change } = read?.accounts.get(accountId) ?? UNKNOWN;
   const streams = facts.map((one) => toStreamStatus(one, account, judging));
-  const problems = accountProblems({ ...judging, account, streams: isRead ? streams : [], blockedUntilMs });
+  const known = { account, change, streams: isRead ? streams : [], blockedUntilMs };
+  const problems = accountProblems({ ...judging, ...known });
   return { accountId, streams, blockedUntilMs, problems };
 }
 
