@@ -1,5 +1,6 @@
 import { usageError } from '../../shared/errors.ts';
 import { formatNumber, formatTime } from '../../shared/format.ts';
+import { kindsOf, NAMING_LISTS } from '../../engine/streams/optional-methods.ts';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import { type Verification, verifyRecord } from '../../engine/sync/verify-record.ts';
 import { parseStream } from '../arguments.ts';
@@ -68,9 +69,12 @@ export const verify: Verb<Flags> = {
   ],
   options: [['--repair', 'store the record as the service has it now, after another request']],
   common: ['account', 'liftPrivacy', 'json'],
-  needs({ repair: stores = false }, [name = '', key]) {
-    parseStream(name);
+  needs({ repair: stores = false }, [name = '', key = '']) {
+    const stream = parseStream(name);
     if (key === '') throw usageError('the id of a record is empty');
+    const kinds = NAMING_LISTS.flatMap(kindsOf);
+    if (stream === 'names' && !kinds.some((kind) => key.startsWith(`${kind}:`)))
+      throw usageError(`the id of a name is KIND:ID, such as form:12; the kinds are ${kinds.join(', ')}`);
     return { needsService: true, stores };
   },
   async run(context, options, [name = '', key = '']) {

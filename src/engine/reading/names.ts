@@ -1,5 +1,5 @@
 /** Reads the lists that name ids: those that are due, as far as the service has them. */
-import { SafetySyncError, usageError } from '../../shared/errors.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
 import type { Received } from '../../shared/received.ts';
 import { toNameRecords } from '../streams/names.ts';
 import {
@@ -82,11 +82,7 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
     const mayName = unnamedOf(method, state).some((key) => !known.has(key));
     return read.kind !== 'sync' || read.force === true || isListDue(states.get(method), mayName);
   });
-  if (due.length === 0) {
-    if (onlyRecord === undefined) return nothingDue(read, states);
-    const kinds = NAMING_LISTS.flatMap(kindsOf).join(', ');
-    throw usageError(`the id of a name is KIND:ID, such as form:12; the kinds are ${kinds}`);
-  }
+  if (due.length === 0) return nothingDue(read, states);
   const results: MethodResult[] = [];
   const complete: string[] = [];
   let failure: SafetySyncError | null = null;
