@@ -49,13 +49,13 @@ export interface Verb<Own = object> {
   /** Refuses options and arguments before anything else, and replaces those that have a meaning of their own. */
   needs?(options: CommonOptions & Own, names: readonly string[]): Needs;
   /** With the warehouse. Neither this nor `runAlone`: it needs one of its verbs. */
-  run?(context: AppContext, options: CommonOptions & Own, names: readonly string[]): Promise<Result>;
+  run?(context: AppContext, options: CommonOptions & Own, names: readonly string[]): Result;
   /** Without it. */
-  runAlone?(context: CommandContext, options: CommonOptions & Own): Promise<Result>;
+  runAlone?(context: CommandContext, options: CommonOptions & Own): Result;
 }
 
 /** The output that is printed, or the exit code of a verb that has printed all by itself; default: 0. */
-type Result = Output | number | undefined;
+type Result = Promise<Output | number> | Promise<void>;
 
 interface Output {
   /** With --json. */
@@ -181,8 +181,8 @@ async function runVerb(
   if (behind !== undefined && names.length > 0)
     throw usageError(`unknown command '${verb.name} ${names[0] ?? ''}'; there are ${behind}`);
   const { terminal, signal, env } = context;
-  const print = (result: Result): number => {
-    if (typeof result !== 'object') return result ?? EXIT.ok;
+  const print = (result: Awaited<Result>): number => {
+    if (typeof result !== 'object') return typeof result === 'number' ? result : EXIT.ok;
     terminal.print(options.json ? JSON.stringify(result.json) : result.lines.join('\n'));
     return result.code ?? EXIT.ok;
   };
