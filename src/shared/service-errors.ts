@@ -57,7 +57,7 @@ export const SERVICE_ERRORS = {
     'Set SAFETY_TOKEN or SAFETY_TOKEN_FILE, or token of the account in SAFETY_ACCOUNTS_FILE.',
   ),
   token_invalid: failRun(
-    'The service does not know the token. See [rotating the token](operations.md#rotate-the-token).',
+    'The service does not know the token, or refuses it with another identifier that begins with `token_`, which the message quotes. See [rotating the token](operations.md#rotate-the-token).',
     'The service does not know this token; replace SAFETY_TOKEN, or token of the account in SAFETY_ACCOUNTS_FILE.',
   ),
   token_inactive: failRun(

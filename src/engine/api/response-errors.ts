@@ -69,18 +69,24 @@ export interface ResponseContext extends RequestContext {
 
 const TOO_MANY_REQUESTS = 429;
 
+/** undefined: an identifier that means nothing to us. One more of `token_…`, such as `token_expired`, refuses the token, too. */
+function codeOf(identifier: string): keyof typeof SERVICE_ERRORS | undefined {
+  if (Object.hasOwn(SERVICE_ERRORS, identifier)) return identifier as keyof typeof SERVICE_ERRORS;
+  return identifier.startsWith('token_') ? 'token_invalid' : undefined;
+}
+
 /** An error response (`ok: false`). An unusable description must not hide the identifier. */
 export function toServiceError(
   { error, description }: { readonly error: string; readonly description: unknown },
   { method, params, status, headers, redact }: ResponseContext,
 ): SafetySyncError {
-  const known = Object.hasOwn(SERVICE_ERRORS, error) ? (error as keyof typeof SERVICE_ERRORS) : undefined;
+  const known = codeOf(error);
   // If the identifier means that another attempt is useless, it decides, not the status. With an unknown identifier the
   // status decides, because a gateway may throttle with an identifier of its own.
   const canSucceedLater = known === undefined || SERVICE_ERRORS[known].recovery === 'retry';
   const isThrottled = status === TOO_MANY_REQUESTS && canSucceedLater;
   const request = toServerText(`${method} ${JSON.stringify(params)}`, redact, LONGEST_DESCRIPTION);
-  const unknown = known === undefined ? ' with an identifier that its specification does not name' : '';
+  const unknown = known !== error ? ' with an identifier that its specification does not name' : '';
   const said = typeof description === 'string' ? `${error}: ${description}` : error;
   return new SafetySyncError(
     isThrottled ? 'rate_limit_exceeded' : (known ?? 'service_error_unknown'),

@@ -43,6 +43,12 @@ test.each([
     'parameter_invalid',
     'x.list {"limit":5}: parameter_invalid',
   ],
+  [
+    200,
+    '{"ok":false,"error":"token_expired"}',
+    'token_invalid',
+    'with an identifier that its specification does not name: token_expired',
+  ],
   [429, 'slow down', 'rate_limit_exceeded', '(HTTP 429); it begins: slow down'],
   [429, '{"ok":false,"error":"request_data_invalid"}', 'request_data_invalid', 'request_data_invalid'],
   [200, '{}', 'response_invalid', 'there is no ok that is true or false; its fields: none (HTTP 200)'],
