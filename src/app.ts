@@ -125,7 +125,7 @@ export async function createApp(options: CreateAppOptions) {
     },
     signal,
   });
-  /** What the migration waits for; null: it does not wait. */
+  /** The lock or session for which the migration waits; null: it does not wait. */
   let migrationWaits: string | null = null;
   const { connection } = warehouse;
   const { db } = connection;

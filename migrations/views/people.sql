@@ -9,7 +9,7 @@ select p.account_id, p.user_id, coalesce(nullif(u.name, ''), p.user_id collate "
   coalesce(business.label, business_name.name, u.line_of_business_ids[1] collate "default") as line_of_business,
   p.account_id || '/' || nullif(u.supervisor_id, '') as supervisor_key, nullif(supervisor.name, '') as supervisor_name,
   p.account_id || '/' || nullif(u.manager_id, '') as manager_key, nullif(manager.name, '') as manager_name,
-  -- A person whom only users.info named is of no list.
+  -- A person known only from users.info is in no list.
   case when u._deleted_at is null and l.named_at is null and u.id not like 'pseudonym:%' then
     u.terminated_on is null or u.terminated_on > coalesce(z.today, (now() at time zone 'UTC')::date)
   end as is_active

@@ -1,5 +1,5 @@
 -- The facts about each stream of each account, as operate/status/read-accounts.ts names them; times in ms since 1970.
--- What is wrong follows from them in operate/status/problems.ts.
+-- operate/status/problems.ts derives the problems from them.
 drop view if exists safety_sync.status;
 create view safety_sync.status as
 select coalesce(t.account_id, b.account_id) as account_id, t.stream, o.backend_pid as open_pid,
@@ -25,7 +25,7 @@ select coalesce(t.account_id, b.account_id) as account_id, t.stream, o.backend_p
       where f.account_id = t.account_id and f.stream = t.stream and f.kind = 'unknown_field'
         and f.resolved_at is null and f.field is not null order by f.field limit 1000)) as facts
 from safety_sync.stream_state t
--- An account whose first request was refused has no state yet.
+-- After a refused first request an account has no state yet.
 full join safety_sync.request_budget b on b.account_id = t.account_id
 left join lateral (
   select r.run_id, r.backend_pid from safety_sync.runs r

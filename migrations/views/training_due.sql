@@ -1,5 +1,5 @@
--- In the yearly window of a training everybody who has not done it since the window opened is due, also with a completion that
--- is valid. A window may go over the end of the year.
+-- In the yearly window of a training each person without a completion since the window opened is due, also with an older
+-- completion that is valid. A window may go over the end of the year.
 create or replace view safety.training_due as
 select m.account_id, m.user_id, m.user_name, m.user_key, m.training_id, m.training_label, m.training_key,
   case when m.state = 'complete' then 'window' else m.state end as reason,

@@ -68,7 +68,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
         user_id: 'Person that caused the event: users.id; null where the source does not send it.',
         from_value:
           'due_moved: previous due day, null for none. handed_on: person that the previous message had handed it to, null for the first. Other events: null.',
-        to_value: 'due_moved: new due day, null for none. handed_on: who has it then. Other events: null.',
+        to_value: 'due_moved: new due day, null for none. handed_on: the new assignee. Other events: null.',
       },
     ),
     followup_daily: relation(

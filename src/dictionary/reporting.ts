@@ -86,7 +86,7 @@ export const REPORTING: Descriptions = {
       counted_to:
         'Newest day that a run has counted for the daily views of this stream, which is the day of its last successful run; null: the stream has no daily views. Later days have its numbers.',
       history_from:
-        'Day of the first successful run (reporting time zone of then): what a history shows before it is what the source told then; null: the stream has no daily views.',
+        'Day of the first successful run (reporting time zone of that time): for earlier days a history shows what the source reported at that run; null: the stream has no daily views.',
       complete_until:
         'For readers of changes: every row of this account and stream with an earlier _synced_at is visible, and no further row will appear before this time (docs/bi.md, "Reading changes"). null before the first stored record. The time never goes back, even if the clock of the database is set back.',
     },

@@ -42,7 +42,7 @@ export function describeTraining(own: Readonly<Record<TrainingTable, Meanings>>)
       training_employee_status,
     ),
     training_compliance_by_area: relation(
-      'How many people of each area are compliant. Somebody of several areas counts in each; leavers and people without required trainings are left out.',
+      'How many people of each area are compliant. A person in several areas counts in each; leavers and people without required trainings are left out.',
       {
         area_kind: 'field_office, line_of_business or job_title.',
         area: 'Name of the area.',

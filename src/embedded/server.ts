@@ -108,7 +108,7 @@ async function startServer(layout: ClusterLayout, settings: Settings): Promise<b
   const libraryPath = await linkMissingLibraries(packageDir, layout.libraryDir);
   const account = await chooseEmbeddedAccount({ ...layout, postgres, libraryPath });
   await ensureCluster({ layout, initdb, account, durable: settings['fsync'] !== 'off' });
-  // Without it nobody could use the server.
+  // Without it the server is of no use.
   await readClusterPassword(layout);
   return await startPostmaster(layout, pgCtl, account, settings).then(
     () => true,

@@ -36,7 +36,7 @@ const READS_ELSEWHERE = `c.relname not in ${OWNERS_VIEWS} and exists (select fro
 const IS_SAFE = `c.relnamespace = 'safety'::regnamespace and (c.relkind in ('r', 'p') and ${HAS_ACCOUNT} or c.relname = 'calendar'
     or c.relkind = 'v' and ${IS_OWNERS} and not (${READS_ELSEWHERE}))`;
 
-/** The condition is a constant where nobody is confined who asks. Rows are written as before. */
+/** For a role that is not confined the condition is a constant. Writes are not restricted. */
 const POLICY = `using ((select safety.accounts_of(current_user)) is null or account_id = any ((select safety.accounts_of(current_user))::text[]))
   with check (true)`;
 
@@ -86,7 +86,7 @@ export async function whyNotConfine(connection: TextQueries): Promise<string | n
   return found?.reason ?? null;
 }
 
-/** What a role may read. */
+/** A role and the accounts that it may read. */
 export interface Confinement {
   readonly role: string;
   readonly accounts: readonly string[];
@@ -117,7 +117,7 @@ export async function completeAccess(connection: TextQueries): Promise<void> {
   for (const statement of await readMissing(connection)) await connection.query(statement);
 }
 
-/** Rights by which these roles, which are confined, or roles that inherit from them, see more than their accounts. */
+/** Rights that show more than the granted accounts to these confined roles, or to roles that inherit from them. */
 export const readFaults = (connection: TextQueries, roles: readonly string[]) =>
   connection.query<{ role: string; member: string; problem: string }>(
     `select * from (select r.rolname as role, m.rolname as member, case

@@ -11,7 +11,7 @@ const LISTED_NAMES = 10;
 /** The owner can repeat the command when no long statement is under way. */
 const PATIENCE_MS = 30_000;
 
-/** Only the owner of the tables changes who reads what. */
+/** Only the owner of the tables may change access. */
 async function assertOwner(connection: TextQueries): Promise<void> {
   const [owner] = await connection.query<{ name: string; is_own: boolean }>(
     `select c.relowner::regrole::text as name, pg_has_role(c.relowner, 'usage') as is_own
@@ -103,7 +103,7 @@ export async function revokeAccess(
   return left;
 }
 
-/** The confined roles, and a sentence with the next step for each way by which they see more or less than their accounts. */
+/** The confined roles, and a sentence with the next step for each right that shows them more or less than their accounts. */
 export async function readAccess(connection: Connection) {
   const confined = await readConfinements(connection);
   /** Why no role can be confined here; null: roles can. */

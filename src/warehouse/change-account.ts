@@ -23,7 +23,7 @@ import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { HAS_ACCOUNT } from './access.ts';
 import { readCitus } from './citus.ts';
 
-/** A table with an account, and those whose rows belong to its rows. */
+/** A table with an `account_id`, and its child tables. */
 interface AccountTable {
   readonly name: string;
   /** Columns of the primary key, with commas between. */

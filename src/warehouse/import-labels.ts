@@ -21,7 +21,7 @@ type NamedId = Pick<Label, 'kind' | 'id'>;
 /** The key separates kind and id by a space, because kinds contain none. */
 const labelKey = ({ kind, id }: NamedId): string => `${kind} ${id}`;
 
-/** Lines that occur twice, or whose parent has no name: none in the file, and none in `named`, which stays. */
+/** Lines that occur twice, and lines with a parent that has a name neither in the file nor in `named`, the stored names that stay. */
 export function checkLabels(lines: readonly LabelLine[], named: readonly NamedId[]): BadLine[] {
   const first = new Map<string, number>();
   const known = new Set([...named, ...lines].map(labelKey));

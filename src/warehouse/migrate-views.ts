@@ -57,7 +57,7 @@ function assertOurs(found: readonly { readonly name: string }[], ours = OURS): s
   });
 }
 
-/** The column whose removal or change of type is refused while a view reads it. */
+/** The column that the statement removes or changes, which PostgreSQL refuses while a view reads it. */
 const CHANGED_COLUMN =
   /alter table\s+("\w+"\."\w+")\s+(?:drop column|alter column)\s+(?:if exists\s+)?"(\w+)"(?!\s+(?:set not null|drop|set default))/i;
 
@@ -87,7 +87,7 @@ export async function planViews(
   const isAgain = ({ name }: Definition): boolean => drop.includes(name);
   const alone = (some: readonly Definition[]): ViewStep[] =>
     some.filter((one) => changed.includes(one)).map((one) => ({ drop: [], apply: [one] }));
-  // What changes between them may be read by one of them.
+  // A definition between them may be used by one of them.
   const from = Math.max(0, DEFINITIONS.findIndex(isAgain));
   const to = DEFINITIONS.findLastIndex(isAgain) + 1;
   const together = DEFINITIONS.slice(from, to).filter((one) => isAgain(one) || changed.includes(one));

@@ -6,7 +6,7 @@ import type { Connection } from '../engine/database/connection.ts';
 
 export const READER_ROLE = 'safety_reader';
 
-/** What the operator can do where the role does not exist, or may not read all of the schema; null: nothing is missing. */
+/** Advice for the operator if the role does not exist, or may not read all of the schema; null: nothing is missing. */
 const READ_ADVICE = `select case
     when r.oid is null
       then 'For BI tools that shall read and not write (if there are none, leave it): as a user who may create roles: create role ${READER_ROLE} nologin; then run safety-sync migrate as the owner.'

@@ -25,7 +25,7 @@ export const reportingSettings = safetySchema.table(
 );
 
 /**
- * Writes only changes. What is not set keeps its stored value, because a command without the variable would otherwise shift
+ * Writes only changes. A setting without a value keeps the stored one, because a command without the variable would otherwise shift
  * all days in views. A new account without a zone gets UTC. Returns the accounts with a replaced zone, and that zone.
  * Error: `database_error` for a zone that PostgreSQL does not know.
  */

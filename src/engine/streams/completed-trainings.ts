@@ -11,12 +11,12 @@ const METHOD = 'completedtrainings.v2.list';
 
 const recordColumns = {
   id: field('id', as.key, 'Identifier of the completion.'),
-  user_id: field('m_user_id', as.userId, 'Who was trained: users.id.'),
+  user_id: field('m_user_id', as.userId, 'The trained person: users.id.'),
   training_id: field('training_id', as.bigint, 'Training: trainings.id.'),
   completed_on: field('date_number', as.date, 'Day of the completion.'),
   created_at: field('created', as.instant, 'When the completion was entered.'),
   expires_on: field('special_expiration_date_number', as.date, 'Day of expiry that was set by hand.'),
-  instructor_id: field('m_instructor_id', as.userId, 'Who gave the training: users.id.'),
+  instructor_id: field('m_instructor_id', as.userId, 'The instructor: users.id.'),
   group_training_id: field('group_training_id', as.bigint, 'Event at which several people were trained.'),
   notes: field('notes', as.text, 'Notes.'),
 };

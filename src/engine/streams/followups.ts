@@ -15,13 +15,13 @@ const followupFields = {
   is_open: field('open', as.boolean, 'True while pending, false when completed.'),
   created_at: field('created_on', as.instant, 'Time at which it was raised.'),
   updated_at: field('updated_on', as.instant, 'Last change at the source; every message changes it.'),
-  observer_id: field('m_observer_id', as.userId, 'Observer, the user who raised it: users.id.'),
-  assigner_id: field('m_assigner_id', as.userId, 'Assigner, the user who assigned it: users.id.'),
-  assignee_id: field('m_assignee_id', as.userId, 'Assignee, the user who has the task now: users.id.'),
+  observer_id: field('m_observer_id', as.userId, 'Observer, the user that raised it: users.id.'),
+  assigner_id: field('m_assigner_id', as.userId, 'Assigner, the user that assigned it: users.id.'),
+  assignee_id: field('m_assignee_id', as.userId, 'Assignee, the user responsible now: users.id.'),
   due_on: field('due', as.date, 'Day on which it is due.', 'null when it has no due date.'),
   resolved_at: field('resolved_on', as.instant, 'Time of the completion.', MAY_STAY),
-  completer_id: field('m_completer_id', as.userId, 'User who completed it: users.id.', MAY_STAY),
-  is_in_progress: field('in_progress', as.boolean, 'Whether somebody has begun with it.'),
+  completer_id: field('m_completer_id', as.userId, 'User that completed it: users.id.', MAY_STAY),
+  is_in_progress: field('in_progress', as.boolean, 'Whether work on it has begun.'),
   field_id: field('field_id', as.identifier, 'Field of the form that it was raised on.'),
 };
 

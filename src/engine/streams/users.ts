@@ -80,7 +80,7 @@ export const usersStream: StreamDefinition = {
   descriptions: {
     users: {
       comment:
-        'People (source: users.list, or users.info for an id that it lacks). Those whom no list has any more keep their name.',
+        'People (source: users.list, or users.info for an id that it lacks). People that the lists no longer contain keep their name.',
       columns: meaningsOf(userColumns),
     },
   },

@@ -1,11 +1,11 @@
-/** Which people and equipment belong to which area. */
+/** The people and equipment of an area. */
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { type Area, describeArea } from '../../shared/area.ts';
 import { usageError } from '../../shared/errors.ts';
 import { bind, type Readable, type Scope } from './statement.ts';
 
-/** Who is responsible for a piece of equipment. */
+/** The people responsible for each piece of equipment. */
 export const RESPONSIBLE = `
 select id as equipment_id, assigned_user_id as user_id from safety.equipment_overview where account_id = $1 and assigned_user_id <> ''
 union

@@ -1,4 +1,4 @@
-/** What the report, its mail and its workbook begin with: the state of the data, key figures, what to do first. */
+/** The beginning of the report, its mail and its workbook: the state of the data, key figures, the most urgent tasks. */
 import { streamNamed } from '../../engine/streams/index.ts';
 import { capital, formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/time.ts';
@@ -47,7 +47,7 @@ export function keyFiguresOf(report: Report): KeyFigure[] {
   const expiredBefore = trends.equipmentByDay.find(({ date }) => date === weekAgo)?.expired;
   const oldest = textOf(report.lists['overdue-followups'].rows[0], 'due_on');
   const unread = parts.reduce((sum, part) => sum + part.unread, 0);
-  /** What was never read has no figures, but what an interrupted first read has stored. */
+  /** A stream that was never read has figures only if an interrupted first read has stored rows. */
   const ifRead = (of: Part['stream'], whole: number, figures: readonly KeyFigure[]): readonly KeyFigure[] =>
     whole > 0 || parts.some(({ stream, read_ms: ms }) => stream === of && ms !== null) ? figures : [];
   return [
@@ -116,13 +116,13 @@ export interface FirstList {
     readonly shown: string;
     readonly texts: readonly string[];
   }[];
-  /** What the lines leave out; empty: nothing. */
+  /** Describes the omitted lines; empty: there are none. */
   readonly rest: string;
   readonly none: string;
 }
 
 const MOST_LINES = 5;
-/** Of each kind of task. */
+/** Most tasks of each kind. */
 const MOST_TASKS = 2;
 const NOTE_LENGTH = 90;
 

@@ -75,7 +75,7 @@ interface ListTableOptions {
   readonly remark?: string;
   /** How many rows there are. Default: those of the list. */
   readonly total?: number;
-  /** Of the first column's link. Default: the record of the row. */
+  /** Target of the first column's link. Default: the record of the row. */
   readonly urlOf?: (row: Row) => string | null;
 }
 

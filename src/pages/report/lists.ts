@@ -35,7 +35,7 @@ select ${HOLDER} as user_id, count(*) as open_followups, count(*) filter (where 
   count(*) filter (where o.days_until_due between 0 and 6) as due_in_a_week, min(o.due_on) filter (where o.is_overdue) as oldest_due_on${OPEN}
 group by 1`;
 
-/** What fell due in the last days, each with the person who has it. */
+/** Follow-ups that fell due in the last days, each with the person responsible. */
 export const fellDue = (days: number): string => `
 from safety.due_followups d
 join safety.followups o on o.account_id = d.account_id and o.id = d.followup_id

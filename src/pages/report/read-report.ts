@@ -54,7 +54,7 @@ export const isAnythingRead = ({ parts }: Pick<Report, 'parts'>): boolean =>
 
 export const NOTHING_READ = 'Nothing was read from the service yet, so there is nothing to report.';
 
-/** A report, and the transaction in which it was read. */
+/** A report, and the open transaction of its data. */
 export interface Snapshot {
   readonly db: Readable;
   readonly scope: Scope;

@@ -5,7 +5,7 @@ import type { Queryable } from '../../engine/database/connection.ts';
 
 export type Readable = Pick<Queryable, 'execute'>;
 
-/** Whose data a report shows. */
+/** The people and equipment that a report covers. */
 export interface Scope {
   /** `$1` */
   readonly accountId: string;
@@ -18,7 +18,7 @@ export interface Scope {
 /** Once for a statement, not for each row. */
 export const TODAY = '(select safety.reporting_today($1))';
 
-/** Who has a follow-up `o`: one without an assignee is with who assigned it. */
+/** The person responsible for a follow-up `o`: its assignee, else its assigner. */
 export const HOLDER = `coalesce(nullif(o.assignee_id, ''), o.assigner_id)`;
 
 export const ofPeople = (column: string): string => `($2::text[] is null or ${column} = any ($2::text[]))`;

@@ -28,7 +28,7 @@ export const moment = (ms: number, text: string, timezone: string): Html =>
 
 export const badge = (level: string, text: string): Html => html`<span class="badge ${level}">${text}</span>`;
 
-/** What a problem makes of a stream, in a word or two. */
+/** The state of a stream with this problem, in a word or two. */
 const BADGES: Readonly<Partial<Record<ProblemKind, string>>> = {
   credentials_refused: 'refused by the service',
   service_away: 'service away',
@@ -52,7 +52,7 @@ export function badgeOf({ stream, offReason, isRunning }: StreamStatus, status: 
   return badge(level === 'note' ? 'busy' : level, isRunning ? `${state}, running` : state);
 }
 
-/** What the run that is under way has done, as of its last commit. */
+/** Progress of the open run, as of its last commit. */
 function activityOf(stream: StreamStatus, { recentRuns }: AccountDetail, nowMs: number): Html | null {
   const run = recentRuns.find((one) => one.stream === stream.stream && one.status === 'running');
   if (run === undefined) return null;

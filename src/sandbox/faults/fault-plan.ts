@@ -68,7 +68,7 @@ export class FaultPlan {
     return waiting.fault;
   }
 
-  /** As observed: one request too many locks everybody out, and the count begins anew after that. */
+  /** As observed: one request too many blocks the whole account, and the count restarts after the block. */
   isLimited(now: number): boolean {
     const { limiter } = this.#options;
     if (limiter === undefined) return false;

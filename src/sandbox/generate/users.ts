@@ -61,7 +61,7 @@ export function buildUser(
     ...(supervisor !== undefined && { supervisor_id: supervisor }),
     ...(manager !== undefined && { manager_id: manager }),
     ...(isKnown(0.9) && { hireDate }),
-    // Somebody who leads others has not left.
+    // A supervisor or manager has not left.
     ...(!isLeader && random.chance(0.07) && { terminationDate: now - random.int(1, 400) * DAY_MS }),
     ...(random.chance(0.6) && { lastWebAccess: now - random.int(0, 90 * DAY_MS) }),
     ...(random.chance(0.7) && { lastMobileAccess: now - random.int(0, 30 * DAY_MS) }),

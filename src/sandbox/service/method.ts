@@ -22,7 +22,7 @@ export interface Method<R extends Rules = Rules> {
   respond(parameters: z.output<z.ZodObject<R>>, context: MethodContext): MethodResponse;
 }
 
-/** A method whose response has the parameters with the types of its rules. */
+/** A method, typed by its parameter rules. */
 export const method = <R extends Rules>(
   rules: R | ((readings: Readings) => R),
   respond: Method<R>['respond'],
@@ -63,7 +63,7 @@ export function toPage<T>(
   };
 }
 
-/** For lists of which the specification shows no paging. */
+/** For lists that the specification shows without paging. */
 export const unaskedPage = {
   rules: ({ unaskedPageSize }: Readings) => (unaskedPageSize === null ? {} : aPage) as typeof aPage,
   of<T>(found: readonly T[], { page }: { page?: number | undefined }, readings: Readings) {

@@ -1,5 +1,5 @@
 /**
- * Points that the specification leaves open, or in which the service was observed to differ from it, with the possible
+ * Behaviour that the specification leaves open, or that was observed to differ from it, with the possible
  * implementations. The defaults are as observed, else the simplest reading; every field can be changed while the sandbox
  * runs. Records are converted when they are sent: the store keeps its own form.
  */

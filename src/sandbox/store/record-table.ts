@@ -13,7 +13,7 @@ interface Rules<T> {
 export class RecordTable<T extends object> extends Map<string, T> {
   readonly #keyField: string;
   readonly #rules: Rules<T>;
-  /** Keys of records whose statuses follow the clock. */
+  /** Keys of records with a status that depends on the clock. */
   readonly #living = new Set<string>();
 
   constructor(keyField: string, rules: Rules<T> = {}) {

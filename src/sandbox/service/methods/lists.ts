@@ -29,7 +29,7 @@ export const usersInfo = method(
 const withOneName = (user: User & { name?: unknown }): object =>
   'firstname' in user ? { id: user.id, name: user.name ?? `${user.firstname} ${user.lastname}` } : user;
 
-/** Everybody at once, also people who have left. */
+/** All people in one response, leavers included. */
 const usersList = method({}, (_, { store }) => {
   const records = [...store.users.values()];
   const columns = [...new Set(records.flatMap((user) => Object.keys(user)))];
