@@ -126,10 +126,10 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
   ],
   7: [
     {
-      breaks: 'the millisecond of the oldest record of a response is not requested again',
+      breaks: 'the second of the oldest record of a response is not requested again',
       file: 'src/engine/reading/walk.ts',
-      search: 'upperMs = oldestMs + 1;',
-      replace: 'upperMs = oldestMs;',
+      search: 'upperMs = second.toMs;',
+      replace: 'upperMs = second.fromMs;',
       tests: ['test/unit/reading/walk-games.test.ts'],
     },
   ],

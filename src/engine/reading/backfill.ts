@@ -3,11 +3,12 @@
  * `backfill`. Slices only let several requests be in flight; each is one walk, and is resumed where it was cut off.
  */
 import { isRequestSpecific } from '../api/response-errors.ts';
-import { ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
+import { ignoreRejection } from '../../shared/errors.ts';
+import type { ListPage } from '../api/requests.ts';
 import type { Received } from '../../shared/received.ts';
 import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, isSameRange, toFilters, unreadSlice, WHOLE_TIME } from './creation-time.ts';
-import type { FollowupRun, Newest } from './followup-run.ts';
+import type { FollowupRun } from './followup-run.ts';
 import { isBeyondLast } from './list.ts';
 import { timeOf } from './record-fields.ts';
 import { records, type RecordsStep, type Step, type Steps, writes } from './step.ts';
@@ -23,7 +24,7 @@ const SLICES_PER_REQUEST = 4;
 async function cut(
   run: FollowupRun,
   range: TimeSlice,
-  { page: { records: newest, paging }, limit }: Newest,
+  { records: newest, paging }: ListPage,
   concurrency: number,
 ): Promise<TimeSlice[]> {
   const pages = (paging?.total ?? 0) / Math.max(1, newest.length);
@@ -32,7 +33,7 @@ async function cut(
   if (count <= 1 || page === undefined || !isNewestFirst(newest, WHOLE_TIME)) return [range];
   let last: Received | undefined;
   try {
-    last = (await run.ask({ ...toFilters(range), limit, page })).records.at(-1);
+    last = (await run.ask({ ...toFilters(range), limit: run.pageSize, page })).records.at(-1);
   } catch (error) {
     if (!isRequestSpecific(error) && !isBeyondLast(error)) throw error;
   }
@@ -42,40 +43,28 @@ async function cut(
     : cutEvenly(range, { fromMs, toMs }, count);
 }
 
-/** The newest records of the whole range are those of its newest slice, if they lie in it; their total is another one. */
-function newestOf([slice, ...others]: readonly TimeSlice[], newest: Newest | undefined): Newest | undefined {
-  if (newest === undefined || slice === undefined || others.length === 0) return newest;
-  const { page, limit } = newest;
-  return isNewestFirst(page.records, slice) ? { page: { ...page, paging: undefined }, limit } : undefined;
-}
-
 /**
- * Continues a backfill of the same range that was cut off; else begins a new one. `isOneResponse`: it was read within one
- * response, so nothing can have changed meanwhile.
+ * Continues a backfill of the same range that was cut off; else begins a new one. `watermark`: of its beginning. `isOnePage`:
+ * all of it was in one response, so hardly anything can have changed meanwhile.
  */
 export async function* readBackfill(
   run: FollowupRun,
-): Steps<{ watermark: number | null; isOneResponse: boolean }> {
+): Steps<{ watermark: number | null; isOnePage: boolean }> {
   const { range = WHOLE_TIME, restart = false, settings, service, warehouse } = run.read;
   const { plan, ...ledger } = await warehouse.readLedger();
   let slices = [...ledger.slices];
   let watermark = plan?.watermark ?? null;
-  /** undefined: the backfill is continued, or the service fails for the newest record. */
-  let newest: Newest | undefined;
+  const newest = await run.askNewest(toFilters(range));
   if (plan === undefined || restart || watermark === null || !isSameRange(plan, range)) {
-    const response = await run.askNewest(toFilters(range));
-    newest = response instanceof SafetySyncError ? undefined : response;
-    watermark = newest ? nextWatermark(null, readFirstResponse(newest.page, service.clock.now())) : null;
+    watermark = newest ? nextWatermark(null, readFirstResponse(newest, service.clock.now())) : null;
     const ranges = newest ? await cut(run, range, newest, settings.sliceConcurrency) : [range];
     slices = ranges.map((one) => unreadSlice(one, 'pending'));
     yield writes({ kind: 'plan', plan: { ...range, watermark }, slices });
     yield { kind: 'commit' };
   }
-  let responses = 0;
-  const total = newest === undefined ? await run.askTotal(toFilters(range)) : newest.page.paging?.total;
   const toProgress = () => ({
     records: slices.reduce((sum, slice) => sum + slice.records, 0),
-    total: total ?? null,
+    total: newest?.paging?.total ?? null,
     slicesDone: slices.filter(({ status }) => status === 'done').length,
   });
 
@@ -86,10 +75,8 @@ export async function* readBackfill(
       return { writes: [{ kind: 'slice', slice }], progress: toProgress() };
     };
     const { first } = yield* walk(run, begun, {
-      newest: at === 0 ? newestOf(slices, newest) : undefined,
       begun,
       note({ readToMs, records: count, expected }) {
-        responses += 1;
         const ms = Math.max(readToMs, begun.fromMs);
         return change({ readToMs: ms, records: count, expected: slice.expected ?? expected });
       },
@@ -107,8 +94,8 @@ export async function* readBackfill(
     yield { kind: 'commit' };
     throw error;
   }
-  if (responses > 1) yield { kind: 'commit' };
-  return { watermark, isOneResponse: newest !== undefined && responses === 1 };
+  yield { kind: 'commit' };
+  return { watermark, isOnePage: newest !== undefined && newest.records.length === newest.paging?.total };
 }
 
 /** Yields the steps of several readers as they arrive. Each reader is one step ahead of the consumer. */

@@ -6,16 +6,8 @@ import { askedOf, fetchPage, isBeyondLast, readSettledList } from './list.ts';
 import type { TimeSlice } from '../streams/state.ts';
 import type { Params, ReadRequest } from './read-request.ts';
 
-/** How many times fewer records are requested after a failure for certain records only. */
-const NARROWER = 8;
 /** Records that the service may fail for in a row; more, and it fails altogether. */
 const MOST_FAILING = 10;
-
-/** The newest records of a range; `limit`: as many were asked for. */
-export interface Newest {
-  readonly page: ListPage;
-  readonly limit: number;
-}
 
 export type FollowupRun = ReturnType<typeof createFollowupRun>;
 
@@ -29,6 +21,16 @@ export function createFollowupRun(read: ReadRequest) {
   const ask = (params: Params, isSuspect = false): Promise<ListPage> =>
     fetchPage(service, { ...list, params, retries: isSuspect ? 1 : undefined });
 
+  /** The newest records; undefined: the service fails for them. */
+  async function askNewest(params: Params, limit = pageSize): Promise<ListPage | undefined> {
+    try {
+      return await ask({ ...params, limit });
+    } catch (error) {
+      if (!isRequestSpecific(error)) throw error;
+      return undefined;
+    }
+  }
+
   return {
     read,
     method,
@@ -40,24 +42,9 @@ export function createFollowupRun(read: ReadRequest) {
     /** Texts of the records without a usable key: another walk of the run would have each of them rejected again. */
     keyless: new Set<string>(),
     ask,
-
     /** By page numbers, until it is complete. */
     readSettled: (params: Params) => readSettledList(service, { ...list, params }),
-
-    /** Fewer records than `limit` where the service fails for one of them; the error where it fails for the newest. */
-    async askNewest(params: Params, limit = pageSize): Promise<Newest | SafetySyncError> {
-      for (let size = limit; ; size = Math.max(1, Math.floor(size / NARROWER))) {
-        try {
-          const page = await ask({ ...params, limit: size }, size < pageSize);
-          return { page, limit: size };
-        } catch (error) {
-          if (!isRequestSpecific(error)) throw error;
-          if (size === 1) return error;
-        }
-      }
-    },
-    /** The limit of the request after one with this limit. */
-    widened: (limit: number): number => Math.min(pageSize, limit * NARROWER),
+    askNewest,
 
     /** The newest record older than those that the service fails for; undefined: there is none. */
     async askBeyond(params: Params, failure: SafetySyncError) {
@@ -73,13 +60,6 @@ export function createFollowupRun(read: ReadRequest) {
     },
 
     /** How many there are; undefined: the service does not say, or fails for the newest record, which the response would contain. */
-    async askTotal(params: Params = {}): Promise<number | undefined> {
-      try {
-        return (await ask({ ...params, limit: 1 })).paging?.total;
-      } catch (error) {
-        if (!isRequestSpecific(error)) throw error;
-        return undefined;
-      }
-    },
+    askTotal: async (): Promise<number | undefined> => (await askNewest({}, 1))?.paging?.total,
   };
 }

@@ -2,27 +2,30 @@
  * Reads every follow-up of a range of creation time, so that none is missed that existed all the time.
  *
  * A response has the newest records below its upper bound, all of them down to its oldest one, at one instant. The next
- * request begins at that one, its millisecond included. So the ranges that the responses cover leave nothing out, and a record,
- * which never changes its creation time, is in one of them; the records of the millisecond between two ranges are in both, and
- * are yielded once. The end is a response that is shorter than asked and reaches its total. Records that change meanwhile have a later `updated_on` than the first response shows,
- * and the next read requests them.
+ * request begins at that one, its second included, because a service may compare times by seconds. So the ranges that the
+ * responses cover leave nothing out, and a record, which never changes its creation time, is in one of them; the records of
+ * the second between two ranges are in both, and are yielded once. The end is a response that is shorter than asked and
+ * reaches its total. Records that change meanwhile have a later `updated_on` than the first response shows, and the next read
+ * requests them.
  */
 import type { Received } from '../../shared/received.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
+import type { ListPage } from '../api/requests.ts';
 import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { recordKey } from '../streams/wire.ts';
 import { afterSecondOf, describeRange, secondOf, toFilters, unreadSlice } from './creation-time.ts';
-import type { FollowupRun, Newest } from './followup-run.ts';
+import type { FollowupRun } from './followup-run.ts';
 import type { Params } from './read-request.ts';
 import { recordName, timeOf } from './record-fields.ts';
 import { records, type RecordsStep, type Steps, writes } from './step.ts';
 import { type FirstResponse, readFirstResponse } from './watermark.ts';
 
+/** How many times fewer records are requested after a failure for certain records only. */
+const NARROWER = 8;
+
 interface WalkStart {
   readonly filters?: Params;
-  /** The newest records of the range, which were requested already. */
-  readonly newest?: Newest | undefined;
   /** How far an earlier walk came. */
   readonly begun?: Pick<LedgerSlice, 'readToMs' | 'records'>;
   /** What is stored together with the records of a response. Everything from `readToMs` on was yielded, but what failed. */
@@ -92,7 +95,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     return writes({ kind: 'slice', slice });
   }
 
-  /** For more records of one instant than a response holds (one second where the service compares by seconds), and for another order. */
+  /** For more records of one second than a response holds, and for another order. */
   async function* readByPages(part: TimeSlice): Steps {
     try {
       for await (const page of run.readSettled(paramsOf(part))) {
@@ -116,55 +119,40 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     return { first, newestMs };
   }
 
-  let { newest } = start;
   let limit = run.pageSize;
-  /** The oldest record of the last response. */
-  let border: string | undefined;
   for (let upperMs = begun.readToMs; upperMs > range.fromMs;) {
     const part = { fromMs: range.fromMs, toMs: upperMs };
-    let response = newest ?? (await run.askNewest(paramsOf(part), limit));
-    newest = undefined;
-    const isBorderMissing =
-      !(response instanceof SafetySyncError) &&
-      border !== undefined &&
-      !response.page.records.some((record) => nameOf(record) === border);
-    // It was deleted, or the service compares creation times by seconds and leaves out the second of the bound.
-    if (isBorderMissing)
-      response = await run.askNewest(paramsOf({ ...part, toMs: afterSecondOf(upperMs - 1) }), limit);
-    border = undefined;
-    if (response instanceof SafetySyncError) {
-      const beyond = await run.askBeyond(paramsOf(part), response);
-      const createdMs = (beyond && createdOf(beyond)) ?? -Infinity;
-      const fromMs = Math.max(range.fromMs, Math.min(Math.floor(createdMs) + 1, upperMs - 1));
-      yield fail({ fromMs, toMs: upperMs }, response);
-      upperMs = fromMs;
+    let page: ListPage;
+    try {
+      page = await run.ask({ ...paramsOf(part), limit }, limit < run.pageSize);
+    } catch (error) {
+      if (!isRequestSpecific(error)) throw error;
+      if (limit > 1) limit = Math.max(1, Math.floor(limit / NARROWER));
+      else {
+        const beyond = await run.askBeyond(paramsOf(part), error);
+        const createdMs = (beyond && createdOf(beyond)) ?? -Infinity;
+        const fromMs = Math.max(range.fromMs, Math.min(Math.floor(createdMs) + 1, upperMs - 1));
+        yield fail({ fromMs, toMs: upperMs }, error);
+        upperMs = fromMs;
+        limit = run.pageSize;
+      }
       continue;
     }
-    const { page } = response;
     first ??= readFirstResponse(page, clock.now());
     const last = page.records.at(-1);
-    // The first response may be that of a larger range, without a total of this one.
-    if (first.total === undefined && page.paging?.total !== undefined) {
-      const newer = [...seen.values()].filter((ms) => ms >= upperMs);
-      first = { ...first, total: newer.length + page.paging.total };
-    }
     const total = page.paging?.total ?? (last === undefined ? 0 : Infinity);
-    if (page.records.length < response.limit && new Set(page.records.map(nameOf)).size >= total) {
+    if (page.records.length < limit && new Set(page.records.map(nameOf)).size >= total) {
       yield take(page.records, range.fromMs);
       break;
     }
-    limit = run.widened(response.limit);
-    if (last === undefined || !isNewestFirst(page.records, { ...part, toMs: afterSecondOf(upperMs - 1) }))
-      return yield* readAllByPages();
+    limit = Math.min(run.pageSize, limit * NARROWER);
+    if (last === undefined || !isNewestFirst(page.records, part)) return yield* readAllByPages();
     const oldestMs = Math.floor(createdOf(last) ?? 0);
-    yield take(page.records, afterSecondOf(oldestMs));
-    if (oldestMs + 1 < upperMs) {
-      upperMs = oldestMs + 1;
-      border = nameOf(last);
-    } else {
-      const second = { fromMs: secondOf(oldestMs), toMs: afterSecondOf(oldestMs) };
+    const second = { fromMs: secondOf(oldestMs), toMs: afterSecondOf(oldestMs) };
+    yield take(page.records, second.toMs);
+    if (second.toMs < upperMs) upperMs = second.toMs;
+    else {
       yield* readByPages(second);
-      // With inclusive bounds the second may be the one of the bound: the next request is below it in any case.
       upperMs = Math.min(second.fromMs, upperMs - 1);
     }
   }
