@@ -79,6 +79,14 @@ test('after the first sync every id has its name from the service, unless a pers
   expect(await worker.query('select * from safety_sync.data_issues')).toEqual([]);
 });
 
+test('a protected column that a list lacks is null: most lists have no code', async () => {
+  const privacy = { omit: [], pseudonymize: ['names.code'], key: 'a key that nobody else has, 32 or more' };
+  const worker = await open({ privacy });
+  expectSucceeded(await sync(worker));
+  expect(await count(worker, `safety.names where code <> '' and code not like 'pseudonym:%'`)).toBe(0);
+  expect(await count(worker, `safety.names where code like 'pseudonym:%'`)).toBeGreaterThan(0);
+});
+
 test('the lists give trainings, and types with their schedules and fields, and what the source deletes leaves these views only', async () => {
   const worker = await open();
   expectSucceeded(await sync(worker));

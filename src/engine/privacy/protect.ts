@@ -131,7 +131,8 @@ export function createProtection(options: ProtectionOptions): Protection {
     return changeFields(record, (value, name) => {
       const change = fields.get(name);
       if (change === undefined) return personal === undefined ? inField(value, name) : null;
-      const changed = value === null ? null : change(value);
+      // What a list of names lacks is undefined.
+      const changed = value === null || value === undefined ? value : change(value);
       return changed === undefined ? null : [name, changed];
     });
   }
