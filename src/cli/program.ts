@@ -1,6 +1,5 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
-import { wrapLines } from '../shared/wrap-lines.ts';
 import { VERSION } from '../version.ts';
 import { isCancelled, toKnownError } from '../engine/database/database-error.ts';
 import { EXIT, EXIT_CODE_OF, EXIT_CODES } from './run-results.ts';
@@ -39,19 +38,20 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Verb
 };
 const VERBS = Object.assign({}, ...Object.values(GROUPS)) as Readonly<Record<string, () => Promise<Verb>>>;
 
-const EXIT_CODES_WIDTH = Math.max(...EXIT_CODES.map(([codes]) => codes.length)) + 2;
-
-const OVERVIEW = `
-Settings are environment variables, each also as NAME_FILE=path; see: safety-sync settings
+function overview(): string {
+  const help = new Help();
+  if (process.stdout.isTTY) help.helpWidth = process.stdout.columns;
+  const width = Math.max(...EXIT_CODES.map(([codes]) => codes.length));
+  return `
+Settings are environment variables, each also as NAME_FILE=path:
+safety-sync settings
 Without DATABASE_URL an embedded PostgreSQL in .data/postgres is used.
 
 Exit codes:
-${EXIT_CODES.map(([codes, meaning]) => `  ${codes.padEnd(EXIT_CODES_WIDTH)}${meaning}`).join('\n')}
+${EXIT_CODES.map(([codes, meaning]) => help.formatItem(codes, width, meaning, help)).join('\n')}
 
 To see it work without any configuration: safety-sync demo`;
-
-/** Commander's own width of a help that does not go to a terminal. */
-const PIPE_WIDTH = 80;
+}
 
 /** Contains only the verb at the beginning of `argv`, or all verbs if there is none. */
 export async function buildProgram(
@@ -63,9 +63,7 @@ export async function buildProgram(
     .description('Keeps a PostgreSQL warehouse in step with a workplace-safety service.')
     .version(VERSION, '-v, --version', 'print the version')
     .showHelpAfterError('(see safety-sync --help)')
-    .addHelpText('after', () =>
-      wrapLines(OVERVIEW, process.stdout.isTTY ? process.stdout.columns : PIPE_WIDTH),
-    )
+    .addHelpText('after', overview)
     // Commander requires this for verbs that have verbs of their own, such as `labels import`.
     .enablePositionalOptions()
     .exitOverride();

@@ -60,14 +60,14 @@ export function renderResults(
     ...accountColumn(all),
     stream: ({ result }) => result.stream,
     outcome: ({ result }) => statusText(result.outcome, terminal.colors),
-    'read?': countOf('read'),
+    read: countOf('read'),
     inserted: countOf('inserted'),
     updated: countOf('updated'),
-    'unchanged?': countOf('unchanged'),
     deleted: countOf('deleted'),
-    'rejected?': countOf('rejected'),
-    'requests?': ({ result }) => result.requests,
     time: ({ result }) => formatDuration(result.durationMs),
+    unchanged: countOf('unchanged'),
+    rejected: countOf('rejected'),
+    requests: ({ result }) => result.requests,
   });
 }
 

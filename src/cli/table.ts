@@ -1,12 +1,11 @@
 /** Aligned tables. */
 import { formatCount } from '../shared/format.ts';
-import { widthOf } from '../shared/wrap-lines.ts';
 import { stripVTControlCharacters } from 'node:util';
 import { type Terminal, toEscape, toPrintable } from './terminal.ts';
 
 /** Numbers are counts; null is a dash. */
 type Cell = string | number | null;
-/** By title: returns the cell of a row. A column with ? behind its title is left out where a line is too short. */
+/** By title: returns the cell of a row. */
 type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>;
 
 /** The account of each row, where there are several. */
@@ -24,34 +23,31 @@ const toText = (cell: Cell): string =>
       : toPrintable(cell).replace(/[\t\n]/g, toEscape);
 
 const GAP = '  ';
-/** The last column may be cut to so many characters. */
-const SHORTEST_CUT = 15;
+/** A text may be cut to so many characters. */
+const SHORTEST_CUT = 8;
+
+const widthOf = (text: string): number => stripVTControlCharacters(text).length;
 
 /** A cut line loses its colours. */
 const cutTo = (width: number, line: string): string =>
   widthOf(line) <= width ? line : `${stripVTControlCharacters(line).slice(0, width - 1)}…`;
 
-/** Where a line is too short for the table, columns are left out, the last one first; then lines are cut. */
+/** Where a line is too short for the table, columns that do not fit are left out; the last one may be a cut text. */
 export function renderRows<Row>(
   { colors, width = Infinity }: Pick<Terminal, 'colors'> & { readonly width?: number | undefined },
   rows: readonly Row[],
   columns: Columns<Row>,
 ): string {
-  const shown = Object.entries(columns).map(([name, cellOf]) => {
-    const title = name.replace('?', '');
+  let room = width;
+  const shown = Object.entries(columns).flatMap(([title, cellOf]) => {
     const cells = rows.map(cellOf);
     const texts = [colors.dim(title), ...cells.map(toText)];
     const isRight = cells.some((cell) => typeof cell === 'number');
-    return { title, isSpare: name !== title, texts, isRight, size: Math.max(...texts.map(widthOf)) };
+    const size = Math.max(...texts.map(widthOf));
+    if (size > room && (isRight || room < SHORTEST_CUT)) return [];
+    room -= size + GAP.length;
+    return [{ texts, isRight, size }];
   });
-  const least = () =>
-    shown.reduce((sum, { size }, at) => {
-      const isLast = at === shown.length - 1;
-      return sum + (isLast ? Math.min(size, SHORTEST_CUT) : size + GAP.length);
-    }, 0);
-  const leftOut: string[] = [];
-  for (let at = shown.length - 1; at >= 0 && least() > width; at -= 1)
-    if (shown[at]?.isSpare) leftOut.unshift(...shown.splice(at, 1).map(({ title }) => title));
   const lines = ['', ...rows].map((_, line) => {
     const cells = shown.map(({ texts, isRight, size }) => {
       const text = texts[line] ?? '';
@@ -60,6 +56,5 @@ export function renderRows<Row>(
     });
     return cutTo(width, cells.join(GAP).trimEnd());
   });
-  if (leftOut.length > 0) lines.push(colors.dim(`(no room for: ${leftOut.join(', ')})`));
   return lines.join('\n');
 }

@@ -130,8 +130,6 @@ interface Needs extends CommonOptions {
    * state of the warehouse.
    */
   readonly migrates?: boolean | 'by_itself';
-  /** It reads no view that people read, so it works while views are still being migrated. */
-  readonly needsNoViews?: boolean;
   /** It stores what the service sends: its settings must protect as much as the recorded ones. */
   readonly stores?: boolean;
 }
@@ -157,12 +155,12 @@ async function endedBy<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 }
 
 async function prepare(app: App, needs: Needs): Promise<void> {
-  const { migrates = false, needsNoViews, stores, liftPrivacy } = needs;
+  const { migrates = false, stores, liftPrivacy } = needs;
   if (migrates === 'by_itself') return;
   if (migrates || app.isEmbedded) {
     const { applied } = await app.migrate();
     if (applied > 0) app.log.info({ applied }, 'the warehouse was migrated');
-  } else await app.warehouse.assertMigrated(needsNoViews ? 'tables' : 'all');
+  } else await app.warehouse.assertMigrated();
   // Errors: `privacy_less`.
   if (stores) {
     const contexts = app.accounts.map((account) => account.runContext(buildRunEvents(account)));

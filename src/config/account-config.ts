@@ -1,30 +1,27 @@
 /** One account of the service: the settings that differ between accounts of one warehouse. */
 import { nameSome } from '../shared/format.ts';
 import { isLoopback } from '../shared/loopback.ts';
-import { streamNamed } from '../engine/streams/index.ts';
-import type { StreamDefinition, StreamName } from '../engine/streams/stream.ts';
+import { STREAM_NAMES, streamNamed } from '../engine/streams/index.ts';
+import type { StreamName } from '../engine/streams/stream.ts';
 import { type Environment, type ReadVariables, requireSet } from './read-variables.ts';
 import { cronVariableOf } from './variables.ts';
 
 export type AccountConfig = Readonly<ReturnType<typeof buildAccount>>;
 export type ScheduleConfig = AccountConfig['schedule'];
 
-export interface AccountOptions {
+interface AccountOptions {
   /** Base URL and token are required. */
   readonly needsService: boolean;
-  readonly streams: readonly StreamDefinition[];
+  /** What an operator may have overlooked who set the address. */
+  readonly hint?: string;
+  readonly reportEmailTo?: readonly string[] | undefined;
 }
 
 /** The account that these variables describe. Adds what is missing or contradicts itself to the problems. */
 export function buildAccount(
   env: Environment,
   read: ReadVariables,
-  {
-    needsService,
-    streams,
-    hint = '',
-    reportEmailTo,
-  }: AccountOptions & { readonly hint?: string; readonly reportEmailTo?: readonly string[] | undefined },
+  { needsService, hint = '', reportEmailTo }: AccountOptions,
 ) {
   const { values, problems } = read;
   const { SAFETY_BASE_URL: baseUrl, SAFETY_TOKEN: token } = values;
@@ -63,7 +60,7 @@ export function buildAccount(
     schedule: {
       timezone: values.SYNC_TIMEZONE,
       /** By stream; null: off. */
-      streams: Object.fromEntries(streams.map(({ name }) => [name, cronOf(values[cronVariableOf(name)])])),
+      streams: Object.fromEntries(STREAM_NAMES.map((name) => [name, cronOf(values[cronVariableOf(name)])])),
       /** Schedule of the full refresh; null: off. */
       reconcile: values.RECONCILE_CRON,
     },

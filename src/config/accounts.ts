@@ -6,8 +6,8 @@
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import { closestName } from '../shared/closest-name.ts';
-import type { StreamDefinition } from '../engine/streams/stream.ts';
-import { type AccountConfig, type AccountOptions, buildAccount } from './account-config.ts';
+import { STREAM_NAMES } from '../engine/streams/index.ts';
+import { type AccountConfig, buildAccount } from './account-config.ts';
 import {
   type Environment,
   isNamed,
@@ -18,9 +18,7 @@ import {
   systemCode,
   withoutUserinfo,
 } from './read-variables.ts';
-import { cronVariableOf, type VariableValues, variablesOf } from './variables.ts';
-
-type Streams = readonly StreamDefinition[];
+import { cronVariableOf, type VariableValues } from './variables.ts';
 
 /** Any of these makes the variables describe an account, in addition to those of the file. */
 const ACCOUNT_VARIABLES = ['SAFETY_BASE_URL', 'SAFETY_TOKEN', 'SAFETY_ACCOUNT', 'SAFETY_EQUIPMENT_TYPES'];
@@ -29,7 +27,7 @@ const FILE = 'SAFETY_ACCOUNTS_FILE';
 const HINT = ' (lines NAME=value that were pasted into a shell need export before them)';
 
 /** The variable of each key of an entry. */
-const keysOf = (streams: Streams): Readonly<Record<string, string>> => ({
+const KEYS: Readonly<Record<string, string>> = {
   name: 'SAFETY_ACCOUNT',
   base_url: 'SAFETY_BASE_URL',
   token: 'SAFETY_TOKEN',
@@ -40,10 +38,11 @@ const keysOf = (streams: Streams): Readonly<Record<string, string>> => ({
   report_email_to: 'REPORT_EMAIL_TO',
   allow_insecure_http: 'SAFETY_ALLOW_INSECURE_HTTP',
   'schedule.all': 'SYNC_CRON',
-  ...Object.fromEntries(streams.map(({ name }) => [`schedule.${name}`, cronVariableOf(name)])),
+  ...Object.fromEntries(STREAM_NAMES.map((name) => [`schedule.${name}`, cronVariableOf(name)])),
   'schedule.reconcile': 'RECONCILE_CRON',
   'schedule.timezone': 'SYNC_TIMEZONE',
-});
+};
+const KEY_OF = new Map(Object.entries(KEYS).map(([key, variable]) => [variable, key]));
 
 const isMap = (content: unknown): content is Readonly<Record<string, unknown>> =>
   typeof content === 'object' && content !== null && !Array.isArray(content);
@@ -57,23 +56,22 @@ const flatten = (content: Readonly<Record<string, unknown>>): [key: string, valu
   });
 
 /** The name if it is usable, the token as it was read, and the account. `outer`: the variables of the process. */
-function readEntry(content: unknown, folder: string, outer: VariableValues, streams: Streams) {
+function readEntry(content: unknown, folder: string, outer: VariableValues) {
   if (!isMap(content)) return { problems: ['expected a map with name, base_url and token'] };
-  const keys = keysOf(streams);
   const unusable: string[] = [];
   const env: Record<string, string> = {};
   for (const [key, value] of flatten(content)) {
-    const variable = keys[key];
+    const variable = KEYS[key];
     const text = Array.isArray(value) ? value.join(',') : (value ?? '');
     if (variable === undefined) {
-      const meant = closestName(key, Object.keys(keys));
+      const meant = closestName(key, Object.keys(KEYS));
       const advice =
-        meant === undefined ? `there are ${Object.keys(keys).join(', ')}` : `did you mean ${meant}?`;
+        meant === undefined ? `there are ${Object.keys(KEYS).join(', ')}` : `did you mean ${meant}?`;
       unusable.push(`${key}: no such key, ${advice}`);
     } else if (typeof text !== 'string') unusable.push(`${key}: expected a text, or a list of texts`);
     else if (text !== '') env[variable] = key === 'token_file' ? resolve(folder, text) : text;
   }
-  const own = readVariables(env, variablesOf(streams));
+  const own = readVariables(env);
   const { problems } = own;
   const set = Object.entries(own.values).filter(([name]) => isSet(env, name));
   // A schedule for all streams goes before those that the variables have for single ones.
@@ -84,11 +82,10 @@ function readEntry(content: unknown, folder: string, outer: VariableValues, stre
   if (env['SAFETY_ACCOUNT'] === undefined) problems.push('SAFETY_ACCOUNT is not set: account_id of its rows');
   const name = isNamed(problems, 'SAFETY_ACCOUNT') ? undefined : values.SAFETY_ACCOUNT;
   const reportEmailTo = own.values.REPORT_EMAIL_TO;
-  const account = buildAccount(env, { values, problems }, { needsService: true, streams, reportEmailTo });
-  const keyOf = new Map(Object.entries(keys).map(([key, variable]) => [variable, key]));
+  const account = buildAccount(env, { values, problems }, { needsService: true, reportEmailTo });
   const inKeys = (problem: string): string =>
     problem.replace(/([A-Z]+_[A-Z_]+)(=?)/g, (found, variable: string, equals: string) =>
-      keyOf.has(variable) ? `${keyOf.get(variable) ?? ''}${equals && ': '}` : found,
+      KEY_OF.has(variable) ? `${KEY_OF.get(variable) ?? ''}${equals && ': '}` : found,
     );
   return {
     name,
@@ -129,13 +126,13 @@ function readEntries(path: string): readonly unknown[] | string {
 }
 
 /** Those that are usable: that of the variables, where they describe one, before those of the file. And every token in the file. */
-export function findAccounts(env: Environment, read: ReadVariables, options: AccountOptions) {
+export function findAccounts(env: Environment, read: ReadVariables, needsService: boolean) {
   const { values, problems } = read;
   const path = values.SAFETY_ACCOUNTS_FILE;
   const accounts: AccountConfig[] = [];
   const tokens: string[] = [];
   if (!isSet(env, FILE) || ACCOUNT_VARIABLES.some((name) => isSet(env, name)))
-    accounts.push(buildAccount(env, read, { ...options, hint: HINT }));
+    accounts.push(buildAccount(env, read, { needsService, hint: HINT }));
   if (path === undefined) return { accounts, tokens };
   const entries = readEntries(path);
   if (typeof entries === 'string') {
@@ -145,7 +142,7 @@ export function findAccounts(env: Environment, read: ReadVariables, options: Acc
   const folder = dirname(resolve(path));
   const names = new Set(accounts.map(({ accountId }) => accountId));
   for (const [index, content] of entries.entries()) {
-    const { name, token, account, problems: found } = readEntry(content, folder, values, options.streams);
+    const { name, token, account, problems: found } = readEntry(content, folder, values);
     const label = `${FILE}, entry ${index + 1}${name === undefined ? '' : ` (${name})`}`;
     problems.push(...found.map((problem) => `${label}, ${problem}`));
     if (token !== undefined) tokens.push(token);

@@ -3,15 +3,13 @@ import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { nameSome } from '../shared/format.ts';
 import { RECORD_KINDS, type RecordUrls } from '../shared/record-urls.ts';
 import { createRedactor } from '../shared/redact.ts';
-import { STREAMS } from '../engine/streams/index.ts';
-import type { StreamDefinition } from '../engine/streams/stream.ts';
 import { type AccountConfig, describeUnlimited } from './account-config.ts';
 import { findAccounts } from './accounts.ts';
 import { type Environment, readVariables, requireSet } from './read-variables.ts';
 import { privacyProblems } from './privacy-columns.ts';
 import { notificationsOf } from './notification-config.ts';
 import { describeUnknown, findUnknownVariables } from './unknown-variables.ts';
-import { SECRETS, variablesOf } from './variables.ts';
+import { SECRETS, VARIABLES } from './variables.ts';
 
 interface LoadConfigOptions {
   /** The verb sends requests to the service: base URL and token are required. */
@@ -20,8 +18,6 @@ interface LoadConfigOptions {
   readonly isTerminal: boolean;
   /** Names of `--account`; none: all accounts. */
   readonly accounts?: readonly string[];
-  /** Default: the registry. */
-  readonly streams?: readonly StreamDefinition[];
 }
 
 /**
@@ -55,11 +51,10 @@ const toUpper = <Text extends string>(text: Text) => text.toUpperCase() as Upper
 
 /** Throws `configuration_invalid` with every problem at once. */
 export function loadConfig(env: Environment, options: LoadConfigOptions) {
-  const { needsService, isTerminal, accounts: asked = [], streams = STREAMS } = options;
-  const variables = variablesOf(streams);
-  const read = readVariables(env, variables);
+  const { needsService, isTerminal, accounts: asked = [] } = options;
+  const read = readVariables(env);
   const { values, problems } = read;
-  const found = findAccounts(env, read, { needsService, streams });
+  const found = findAccounts(env, read, needsService);
   const notifications = notificationsOf(read, found.accounts);
   const privacy = {
     omit: values.PRIVACY_OMIT,
@@ -67,7 +62,7 @@ export function loadConfig(env: Environment, options: LoadConfigOptions) {
     keep: values.USERS_KEEP,
     key: values.PRIVACY_KEY,
   };
-  problems.push(...privacyProblems(privacy, streams));
+  problems.push(...privacyProblems(privacy));
   if (privacy.pseudonymize.length > 0)
     requireSet(read, 'PRIVACY_KEY', 'PRIVACY_PSEUDONYMIZE needs it (or PRIVACY_KEY_FILE)');
   if (env['SAFETY_SYNC_CONTAINER'])
@@ -138,7 +133,7 @@ export function loadConfig(env: Environment, options: LoadConfigOptions) {
     /** What is usable and perhaps a mistake; null: it is not there. */
     warnings: {
       unlimited: describeUnlimited(accounts, values.API_REQUESTS_PER_MINUTE),
-      unknown: describeUnknown(findUnknownVariables(env, Object.keys(variables))),
+      unknown: describeUnknown(findUnknownVariables(env, Object.keys(VARIABLES))),
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Checks the lists of PRIVACY_OMIT and PRIVACY_PSEUDONYMIZE against the tables. */
 import { closestName } from '../shared/closest-name.ts';
-import type { StreamDefinition } from '../engine/streams/stream.ts';
+import { STREAMS } from '../engine/streams/index.ts';
 import { type StoredColumn, storedColumns } from '../engine/streams/stored-columns.ts';
 
 const columnName = ({ table, column }: StoredColumn): string => `${table}.${column}`;
@@ -8,12 +8,12 @@ const columnName = ({ table, column }: StoredColumn): string => `${table}.${colu
 const NO_PSEUDONYM = 'only text can be replaced by a pseudonym: ids join tables, other types cannot hold one';
 
 /** Returns one sentence for each invalid setting; an empty list means that all settings are valid. */
-export function privacyProblems(
-  { omit, pseudonymize }: { readonly omit: readonly string[]; readonly pseudonymize: readonly string[] },
-  streams: readonly StreamDefinition[],
-): string[] {
+export function privacyProblems({
+  omit,
+  pseudonymize,
+}: Readonly<Record<'omit' | 'pseudonymize', readonly string[]>>): string[] {
   if (omit.length + pseudonymize.length === 0) return [];
-  const all = storedColumns(streams);
+  const all = storedColumns(STREAMS);
   const byName = new Map(all.map((column) => [columnName(column), column]));
   const canGo = all.filter(({ needed }) => needed === null);
   const canBePseudonyms = canGo.filter(({ isText }) => isText);

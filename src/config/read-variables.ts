@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseDatabaseUrl } from '../engine/database/database-url.ts';
-import { SECRETS, token, type Variables, type VariableValues } from './variables.ts';
+import { SECRETS, token, VARIABLES, type VariableValues } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -84,7 +84,7 @@ export const isSet = (env: Environment, name: string): boolean =>
   (env[name] ?? '') !== '' || (env[`${name}_FILE`] ?? '') !== '';
 
 /** Reads every variable, from itself or from the file that `NAME_FILE` names; collects all problems. */
-export function readVariables(env: Environment, variables: Variables): ReadVariables {
+export function readVariables(env: Environment): ReadVariables {
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
   /** undefined: not set, or a problem. */
@@ -106,7 +106,7 @@ export function readVariables(env: Environment, variables: Variables): ReadVaria
     }
     return undefined;
   }
-  for (const [name, schema] of Object.entries(variables)) {
+  for (const [name, schema] of Object.entries(VARIABLES)) {
     values[name] = schema.parse(undefined);
     const text = textOf(name);
     if (text === undefined) continue;

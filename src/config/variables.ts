@@ -5,7 +5,7 @@
 import { validate as isCron } from 'node-cron';
 import * as z from 'zod';
 import { STREAMS } from '../engine/streams/index.ts';
-import type { StreamDefinition, StreamName } from '../engine/streams/stream.ts';
+import type { StreamName } from '../engine/streams/stream.ts';
 import { KEEPABLE } from '../engine/streams/users.ts';
 import { AREA_KINDS, parseArea } from '../shared/area.ts';
 import { isRecordUrlTemplate } from '../shared/record-urls.ts';
@@ -218,7 +218,7 @@ export const SECRETS = [
 
 type CronVariable = `SYNC_CRON_${string}`;
 const streamCron = cron.optional();
-export type Variables = typeof COMMON & Readonly<Record<CronVariable, typeof streamCron>>;
+type Variables = typeof COMMON & Readonly<Record<CronVariable, typeof streamCron>>;
 /** Those with a default always have a value. */
 export type VariableValues = { readonly [Name in keyof Variables]: z.output<Variables[Name]> };
 
@@ -227,9 +227,7 @@ export function cronVariableOf(stream: StreamName): CronVariable {
   return `SYNC_CRON_${stream.toUpperCase().replaceAll('-', '_')}`;
 }
 
-export const variablesOf = (streams: readonly StreamDefinition[]): Variables => ({
+export const VARIABLES: Variables = {
   ...COMMON,
-  ...Object.fromEntries(streams.map(({ name }) => [cronVariableOf(name), streamCron])),
-});
-
-export const VARIABLES: Variables = variablesOf(STREAMS);
+  ...Object.fromEntries(STREAMS.map(({ name }) => [cronVariableOf(name), streamCron])),
+};

@@ -23,7 +23,7 @@ export function createLogger({ level, format, colorize, secrets }: LoggerOptions
   const sink = {
     write(json: string) {
       const columns = (stderr.isTTY && stderr.columns) || undefined;
-      stderr.write(format === 'json' ? redact(json) : wrapLines(redact(toLine(json)), columns, 2));
+      stderr.write(format === 'json' ? redact(json) : wrapLines(redact(toLine(json)), columns));
     },
   };
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, sink);

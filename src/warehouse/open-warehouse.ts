@@ -35,7 +35,7 @@ export function openWarehouse(url: string, { readUrl, warn, signal }: OpenWareho
     /** Applies the missing migrations. */
     migrate: (options?: MigrateOptions) => migrateDatabase(currentUrl(), { ...options, warn, signal }),
     /** Errors: `database_not_migrated`, `database_newer`. */
-    assertMigrated: (needs: 'all' | 'tables') => assertMigrated(connection, needs),
+    assertMigrated: () => assertMigrated(connection),
     /** Opens a connection in addition to the existing ones, and closes it. Error: `database_unreachable`, also if it is read-only. */
     async tryConnecting() {
       const tried = openConnection({ url: currentUrl(), applicationName: 'safety-sync' });

@@ -3,9 +3,8 @@
  * the specimen. Everything else follows from the declaration.
  */
 
-import { describe, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { distribute, readCitus } from '../../src/warehouse/citus.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
 import { type Method, RecordTable, type Sandbox } from '../../src/sandbox/index.ts';
 import { bookkeeping, safetyTable } from '../../src/engine/streams/columns.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
@@ -114,12 +113,3 @@ async function isEqual(worker: TestWorker): Promise<void> {
 }
 
 describeStream({ stream: workSitesStream, specimen, isEqual, createWorker });
-
-describe('a sixth stream', () => {
-  test('a sixth stream has a separate schedule, set by a variable with its name', () => {
-    const env = { SAFETY_BASE_URL: 'https://service.example', SAFETY_TOKEN: 't' };
-    const options = { needsService: true, isTerminal: false, streams: SIX };
-    const { accounts } = loadConfig({ ...env, SYNC_CRON_WORK_SITES: '0 6 * * *' }, options);
-    expect(accounts[0]?.schedule.streams['work-sites']).toBe('0 6 * * *');
-  });
-});

@@ -61,7 +61,7 @@ describe('an empty warehouse', () => {
   it('status shows every stream of an empty warehouse as never synced', async () => {
     const { code, stdout } = await fixture.run(['status']);
     for (const stream of STREAM_NAMES)
-      expect(stdout).toMatch(new RegExp(`^${stream} +never synced +never`, 'm'));
+      expect(stdout).toMatch(new RegExp(`^${stream} +never synced .* never$`, 'm'));
     expect(code).toBe(1);
     const { streams } = JSON.parse((await fixture.run(['status', '--json'])).stdout) as { streams: object[] };
     expect(streams).toMatchObject(STREAM_NAMES.map((stream) => ({ stream })));
@@ -120,8 +120,8 @@ describe('a sync', () => {
 
   it('a second sync changes no row and prints its counts as a table', async () => {
     const { code, stdout } = await fixture.run(['sync', 'resources', 'equipments']);
-    expect(stdout).toMatch(/^resources +succeeded +25 +0 +0 +25 +0 +0 +1 /m);
-    expect(stdout).toMatch(/^equipments +succeeded +30 +0 +0 +30 +0 +0 +4 /m);
+    expect(stdout).toMatch(/^resources +succeeded +25 +0 +0 +0 +.* 25 +0 +1$/m);
+    expect(stdout).toMatch(/^equipments +succeeded +30 +0 +0 +0 +.* 30 +0 +4$/m);
     expect(stdout).not.toContain('followups');
     expect(code).toBe(0);
   });
@@ -162,7 +162,7 @@ describe('a sync', () => {
 describe('a filled warehouse', () => {
   it('status shows the rows and the last failure of each stream', async () => {
     const { code, stdout } = await fixture.run(['status']);
-    expect(stdout).toMatch(/^equipments +fresh +.* failed .* 30 +0 +0$/m);
+    expect(stdout).toMatch(/^equipments +fresh +failed .* 30 +0 +0 /m);
     expect(stdout).toContain('The service refuses the credentials (token_invalid).');
     expect(code).toBe(1);
   });

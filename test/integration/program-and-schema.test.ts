@@ -42,7 +42,7 @@ test('a running worker stores nothing more and exits with 2 after a newer progra
   expect(await worker.query(`select stream from safety_sync.runs where started_at > '${late}'`)).toEqual([]);
 });
 
-test('views of a newer version are a newer schema; other views of this version are a missing migration', async () => {
+test('views of a newer version are a newer schema; other views of this version wait for the next migration', async () => {
   const replace = (version: string) =>
     worker.query(
       `update safety_sync.migrations set hash = 'other', program_version = '${version}' where name = 'resource_tags'`,
@@ -52,9 +52,8 @@ test('views of a newer version are a newer schema; other views of this version a
   expect(refused.stderr).toContain(NEWER);
   expect(refused.code).toBe(2);
   await replace(VERSION);
-  expect((await runInProcess(['labels'], env())).stderr).toContain('lacks 1 of this program’s migrations');
   // Views may wait for their readers for long.
-  expect((await runInProcess(['status'], env())).stderr).toBe('');
+  for (const verb of ['status', 'labels']) expect((await runInProcess([verb], env())).stderr).toBe('');
   expect((await runInProcess(['migrate'], env())).stdout).toMatch(/^Applied 1 migration;/);
 });
 

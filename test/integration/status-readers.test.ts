@@ -14,7 +14,7 @@ import { startHookServer } from '../support/hook-server.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { openFreeStream } from '../support/open-stream.ts';
-import { connectForTest } from '../support/test-database.ts';
+import { connectForTest, createRole } from '../support/test-database.ts';
 import { createSyncedWorker, createTestWorker, type TestWorker } from '../support/world.ts';
 import { inProof } from '../support/proof.ts';
 import { HARNESSES } from '../support/equipment-types.ts';
@@ -82,7 +82,7 @@ describe('a failure behind a run that decides nothing', () => {
     await worker.run('resources');
     await worker.query(`update safety_sync.stream_state set last_success_at = now() - interval '1 day'`);
     const { stdout, code } = await runInProcess(['status'], { ...statusEnv(), SYNC_CRON: 'off' });
-    expect(stdout).toMatch(/^resources +not scheduled +1 d ago/m);
+    expect(stdout).toMatch(/^resources +not scheduled .* 1 d ago$/m);
     expect(code).toBe(0);
   });
 });
@@ -105,6 +105,15 @@ describe('a run whose worker died', () => {
       { stream: 'followups', status: 'failed', error_code: 'worker_died' },
       { stream: 'resources', status: 'running', error_code: null },
     ]);
+  });
+
+  it('a role that may only read closes no run, and reads the rest', async () => {
+    await insertOpenRun('followups');
+    const role = await createRole(worker.connection);
+    await worker.query(`grant usage on schema safety, safety_sync to ${role};
+      grant select on all tables in schema safety, safety_sync to ${role}; set role ${role}`);
+    const shown = lastRun('followups').finally(() => worker.query('reset role'));
+    expect(await shown).toEqual(['running', null, true]);
   });
 
   it('an open run of a dead worker is closed when a worker starts, before its stream runs again', async () => {

@@ -13,7 +13,7 @@ import { ERROR_KINDS, type ErrorCode, SafetySyncError } from '../../shared/error
 import { createLogger } from '../../shared/logger.ts';
 import { EXIT, EXIT_CODE_OF } from '../run-results.ts';
 import { type CommonOptions, configOf, type Verb } from '../verb.ts';
-import { readAccountFindings } from '../verbs/accounts.ts';
+import { readStored } from '../verbs/accounts.ts';
 
 /** Retries would only delay the result that the user waits for. */
 const CHECK_RETRIES = 1;
@@ -34,10 +34,7 @@ const sayError = (say: Say, what: string, { message, advice, code }: SafetySyncE
 /** By account and stream: how many records the service should have of what was read. */
 type Rows = Map<string, ReadonlyMap<StreamName, number>>;
 
-/**
- * Of the stored data: the key of forgotten people, and what `status` says. A problem of a run is no failure of the
- * configuration.
- */
+/** Of the stored data: the key of forgotten people, and what does not fit the settings; `status` has the other problems. */
 async function checkStored(app: App, sayOf: SayOf): Promise<Rows> {
   const { accountIds, db, config } = app;
   for (const id of accountIds)
@@ -55,17 +52,9 @@ async function checkStored(app: App, sayOf: SayOf): Promise<Rows> {
       return [id, new Map(read.map(({ stream }) => [stream, listedOf(stream)]))];
     }),
   );
-  const shown = problems.filter(({ kind, level, accountId }) => {
-    // The first sync will read all streams, not only those whose absence is a note.
-    const isAhead = kind === 'never_synced' && level === 'note' && rows.get(accountId ?? '')?.size === 0;
-    return level !== 'busy' && !isAhead;
-  });
-  for (const { text, problem } of describeProblems(shown)) {
-    // The service is asked only after these lines.
-    const isOfService = problem.kind === 'credentials_refused' || problem.kind === 'service_away';
-    const what = problem.kind === 'differs' ? 'stored data' : 'streams';
-    sayOf(problem.accountId)('skipped', what, isOfService ? `at the last run: ${text}` : text);
-  }
+  const shown = problems.filter(({ kind }) => kind === 'differs' || kind === 'changing');
+  for (const { text, problem } of describeProblems(shown))
+    sayOf(problem.accountId)('skipped', 'stored data', text);
   return rows;
 }
 
@@ -89,7 +78,7 @@ async function checkWarehouse(app: App, sayOf: SayOf, { account }: CommonOptions
   else if (isUsable) {
     const rows = await checkStored(app, sayOf);
     // Others can be found if `app` has every configured account.
-    const { findings } = account ? { findings: [] } : await readAccountFindings(app);
+    const { findings } = account ? { findings: [] } : await readStored(app);
     for (const { finding, advice } of findings) say('skipped', 'accounts', finding, advice);
     await checkSources(app, sayOf, rows);
     return rows;

@@ -1,6 +1,5 @@
 import {
   commandOf,
-  describeChange,
   readAccountChanges,
   readStoredAccounts,
 } from '../../engine/control-tables/account-changes.ts';
@@ -14,22 +13,16 @@ import { renderRows } from '../table.ts';
 import { confirm } from '../terminal.ts';
 import type { AppContext, CommonOptions, Verb } from '../verb.ts';
 
-/** `findings`: stored accounts that are not configured, and changes that were cut off. `app` must have every configured account. */
-export async function readAccountFindings({ accountIds, connection }: App) {
+/** `findings`: stored accounts that are not configured. `app` must have every configured account. */
+export async function readStored({ accountIds, connection }: App) {
   const changes = await readAccountChanges(connection);
   const known = [...accountIds, ...changes.flatMap(({ from, to }) => [from, to])];
   const stored = await readStoredAccounts(connection);
   const others = stored.filter((id) => !known.includes(id));
-  const findings = [
-    ...changes.map((change) => ({
-      finding: `${describeChange(change)}, which was not finished: no run of it begins`,
-      advice: `Finish it: ${commandOf(change)}`,
-    })),
-    ...others.map((id) => ({
-      finding: `the warehouse holds account ${id}, which is not configured`,
-      advice: `Unless another worker has it: safety-sync accounts rename ${id} NEW, or safety-sync accounts remove ${id}`,
-    })),
-  ];
+  const findings = others.map((id) => ({
+    finding: `the warehouse holds account ${id}, which is not configured`,
+    advice: `Unless another worker has it: safety-sync accounts rename ${id} NEW, or safety-sync accounts remove ${id}`,
+  }));
   return { changes, stored, findings };
 }
 
@@ -39,7 +32,7 @@ const list: Verb = {
   common: ['json'],
   async run({ app, terminal }) {
     const { accountIds: configured } = app;
-    const { changes, stored, findings } = await readAccountFindings(app);
+    const { changes, stored, findings } = await readStored(app);
     const ids = [...new Set([...configured, ...stored])];
     const accounts = ids.map((id) => {
       const change = changes.find(({ from, to }) => from === id || to === id);
@@ -56,6 +49,7 @@ const list: Verb = {
       account: (one) => one.account_id,
       configured: (one) => yesOrNo(one.is_configured),
       stored: (one) => yesOrNo(one.is_stored),
+      unfinished: (one) => one.unfinished,
     });
     return {
       json: { accounts },

@@ -59,7 +59,6 @@ export const alerts: Verb = {
   about: 'show current alerts, whether each was sent, and what is wrong now',
   common: ['accounts', 'json'],
   verbs: [test],
-  needs: () => ({ needsNoViews: true }),
   async run({ app, terminal }) {
     const { accountIds, db, config } = app;
     const { problems, isWell, workerSeenMs } = await readProblems(app);

@@ -28,7 +28,7 @@ export const dataIssues: Verb<Flags> = {
     ['--retry', 'process the stored records again first, without requests'],
   ],
   common: ['accounts', 'liftPrivacy', 'json'],
-  needs: ({ retry = false }) => ({ stores: retry, needsNoViews: true }),
+  needs: ({ retry = false }) => ({ stores: retry }),
   async run(context, options) {
     const { app, terminal } = context;
     const { accountIds, db } = app;
@@ -51,7 +51,7 @@ export const dataIssues: Verb<Flags> = {
       field: ({ field }) => field?.replace(/\[\d+\]/g, '[]') ?? null,
       // An unknown field has one issue, however many records show it.
       records: ({ kind, records }) => (kind === 'unknown_field' ? null : records),
-      'last seen?': (one) => formatAge(one.last_seen_at, app.clock.now()),
+      'last seen': (one) => formatAge(one.last_seen_at, app.clock.now()),
       example: (one) => `${one.record_id ?? '(no key)'}: ${one.problem}`,
     });
     const kinds = [...new Set(issues.map(({ kind }) => kind))];

@@ -2,6 +2,7 @@ import { closeDeadRuns, readRuns, type RunRow } from '../../engine/control-table
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { formatDuration, formatTime } from '../../shared/format.ts';
 import { toMs } from '../../shared/time.ts';
+import { describeCounts, runName } from '../../operate/worker/run-log.ts';
 import { parseStream, wholeNumber } from '../arguments.ts';
 import { statusText } from '../run-results.ts';
 import { accountColumn, renderRows } from '../table.ts';
@@ -10,14 +11,14 @@ import type { Verb } from '../verb.ts';
 
 type Flags = { readonly limit: number; readonly stream?: StreamName };
 
-/** The first line of its error or note. */
-function remarkOf(run: RunRow): string {
-  const error = run.error_code === null ? run.note : `${run.error_code}: ${run.error_message ?? ''}`;
-  return (error ?? '').split('\n')[0] ?? '';
+/** The first line of its error, or its counts, duration and note. */
+function outcomeOf(run: RunRow): string {
+  const { error_code: code, error_message: message, started_at: began, finished_at: ended } = run;
+  if (code !== null) return `${code}: ${message?.split('\n')[0] ?? ''}`;
+  const took = ended === null ? '' : ` in ${formatDuration(Math.max(0, toMs(ended) - toMs(began)))}`;
+  const note = run.note === null ? '' : `; ${run.note}`;
+  return `${describeCounts({ ...run, read: run.records_read })}${took}${note}`;
 }
-
-const tookOf = (run: RunRow): string =>
-  run.finished_at === null ? '…' : formatDuration(Math.max(0, toMs(run.finished_at) - toMs(run.started_at)));
 
 export const runs: Verb<Flags> = {
   name: 'runs',
@@ -27,7 +28,6 @@ export const runs: Verb<Flags> = {
     ['--stream <stream>', 'only this stream', undefined, parseStream],
   ],
   common: ['accounts', 'json'],
-  needs: () => ({ needsNoViews: true }),
   async run({ app, terminal }, { limit, stream }) {
     const { accountIds, db } = app;
     await closeDeadRuns(db, accountIds);
@@ -36,18 +36,9 @@ export const runs: Verb<Flags> = {
       run: (run) => String(run.run_id),
       started: (run) => formatTime(run.started_at),
       ...accountColumn(rows),
-      stream: (run) => run.stream,
-      'kind?': (run) => run.kind,
-      'trigger?': (run) => run.trigger,
+      stream: (run) => runName(run.stream, run.kind),
       status: (run) => statusText(run.status, terminal.colors),
-      'time?': tookOf,
-      'requests?': (run) => run.requests,
-      'read?': (run) => run.records_read,
-      'inserted?': (run) => run.inserted,
-      'updated?': (run) => run.updated,
-      'deleted?': (run) => run.deleted,
-      'rejected?': (run) => run.rejected,
-      remark: remarkOf,
+      outcome: outcomeOf,
     });
     return {
       json: { runs: rows.map(withIsoTimes) },

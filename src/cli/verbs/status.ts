@@ -57,7 +57,6 @@ export const status: Verb = {
   name: 'status',
   about: 'show each stream: freshness, last run, watermark, rows, open data issues; and every problem',
   common: ['accounts', 'json'],
-  needs: () => ({ needsNoViews: true }),
   async run({ app, terminal }) {
     const { accountIds, db } = app;
     const { privacy, warnings } = app.config;
@@ -89,12 +88,12 @@ export const status: Verb = {
       ...accountColumn(rows),
       stream: ({ stream }) => stream,
       data: (one) => freshnessText(one, colors),
-      'last success?': (one) => formatAge(one.last_success_at, nowMs),
       'last run': (one) => lastRunText(one, nowMs, colors),
-      'current to?': (one) => formatTime(one.watermark ?? one.calculated_at),
       live: (one) => one.live_rows,
-      'deleted?': (one) => one.deleted_rows,
       'open issues': (one) => one.open_data_issues,
+      deleted: (one) => one.deleted_rows,
+      'current to': (one) => formatTime(one.watermark ?? one.calculated_at),
+      'last success': (one) => formatAge(one.last_success_at, nowMs),
     });
     const isMany = accounts.length > 1;
     const named = describeProblems(problems).map(({ problem: { accountId, isFailure, level }, text }) => {

@@ -23,11 +23,13 @@ const SOURCE = {
 };
 
 /** The next step after a difference. */
-function nextStep({ stream, id, equal, source }: Verification): string {
-  if (equal) return '';
-  if (source === 'rejected') return 'The source has to put it right: there is nothing to repair here.';
-  if (source === 'absent') return `What is gone is marked as deleted by: safety-sync reconcile ${stream}`;
-  return `The next sync brings what has changed since the last one. To store it now: safety-sync verify ${stream} ${id} --repair`;
+function nextStep({ stream, id, equal, source }: Verification): string[] {
+  if (equal) return [];
+  if (source === 'rejected') return ['The source has to put it right: there is nothing to repair here.'];
+  if (source === 'absent') return [`What is gone is marked as deleted by: safety-sync reconcile ${stream}`];
+  return [
+    `The next sync brings what has changed since the last one. To store it now: safety-sync verify ${stream} ${id} --repair`,
+  ];
 }
 
 function describe(verification: Verification, terminal: Terminal): string[] {
@@ -54,7 +56,6 @@ function describe(verification: Verification, terminal: Terminal): string[] {
     withheld.length === 0
       ? ''
       : `The service may say something else of ${withheld.join(', ')}: the privacy settings keep it from being stored.`,
-    nextStep(verification),
   ].filter((line) => line !== '');
 }
 
@@ -87,7 +88,7 @@ export const verify: Verb<Flags> = {
     const json = { verification };
     const lines = describe(verification, terminal);
     if (!repairs || equal || source === 'absent' || source === 'rejected')
-      return { json, lines, code: equal ? EXIT.ok : EXIT.failed };
+      return { json, lines: [...lines, ...nextStep(verification)], code: equal ? EXIT.ok : EXIT.failed };
     const request = { kind: 'sync', onlyRecord: known, streamsOf: () => [stream] } as const;
     const all = await runAccounts(context, options, request);
     const repair = outputOf(all, terminal);

@@ -38,14 +38,16 @@ export async function closeOpenRuns(db: Queryable, key: StreamKey): Promise<void
  * Closes the open runs of these accounts whose session ended: whoever shows runs does this first. A run begins after its session,
  * and closes its record before it, so a record from before the list of backends that still says `running` after it is of a dead
  * run if its backend is not in the list. A standby cannot see the backends of its primary, so nothing is closed there; the nodes
- * of a cluster cannot either, so the list is a statement of its own.
+ * of a cluster cannot either, so the list is a statement of its own. A role that may only read closes nothing.
  */
 export async function closeDeadRuns(db: Queryable, accountIds: readonly string[]): Promise<void> {
   const [seen] = await db.execute<{ at: string; pids: string | null }>(sql`
     select statement_timestamp()::text as at, array_agg(pid)::text as pids from pg_stat_activity where not pg_is_in_recovery()`);
   const dead = sql`account_id = any (${toArrayLiteral(accountIds)}::text[]) and status = 'running'
     and started_at < ${seen?.at}::timestamptz and backend_pid <> all (${seen?.pids ?? null}::int[])`;
-  const found = await db.execute(sql`select run_id from ${runs} where ${dead}`);
+  const found = await db.execute(
+    sql`select run_id from ${runs} where ${dead} and has_table_privilege('safety_sync.runs', 'update')`,
+  );
   // Not without one: a standby refuses the statement itself.
   if (found.length > 0) await db.execute(sql`update ${runs} set ${AS_DIED} where ${dead}`);
 }

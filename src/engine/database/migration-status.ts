@@ -84,18 +84,14 @@ export async function readMigrationStatus(connection: TextQueries) {
 }
 
 /**
- * Errors: `database_not_migrated` when the warehouse lacks a migration of this program, `database_newer`. What only stores needs
- * the tables, and no view.
+ * Errors: `database_not_migrated` when the tables lack a migration of this program, `database_newer`. Views may wait for their
+ * readers for long: until then they show what they showed before.
  */
-export async function assertMigrated(
-  connection: TextQueries,
-  needs: 'all' | 'tables' = 'all',
-): Promise<void> {
-  const { pending, pendingTables } = await readMigrationStatus(connection);
-  const lacking = needs === 'all' ? pending : pendingTables;
-  if (lacking > 0)
+export async function assertMigrated(connection: TextQueries): Promise<void> {
+  const { pendingTables } = await readMigrationStatus(connection);
+  if (pendingTables > 0)
     throw new SafetySyncError(
       'database_not_migrated',
-      `the warehouse lacks ${lacking} of this program’s migrations`,
+      `the warehouse lacks ${pendingTables} of this program’s migrations`,
     );
 }

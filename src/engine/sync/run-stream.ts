@@ -87,7 +87,7 @@ async function runInSession(
   const scope = { accountId, stream: asked.stream };
   events.onSession?.(asked.stream);
   // Another process may have migrated the database since this one began.
-  await assertMigrated(connection, 'tables');
+  await assertMigrated(connection);
   const withinMs = asked.unlessBegunWithinMs?.();
   if (withinMs !== undefined && (await hasRecentRun(db, { ...scope, kind, withinMs })))
     return taken(`another worker has done this ${kind}`);

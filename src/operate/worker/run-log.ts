@@ -31,7 +31,7 @@ export function toJsonResult(result: RunResult): Record<string, unknown> {
 }
 
 /** For example `2,000 read, 13 updated`; counts of 0 are left out. */
-function describeRunCounts({ counts }: RunResult): string {
+export function describeCounts(counts: Omit<RunResult['counts'], 'unchanged'>): string {
   const shown = (['read', 'inserted', 'updated', 'deleted', 'rejected'] as const).filter(
     (name) => name === 'read' || counts[name] > 0,
   );
@@ -60,7 +60,7 @@ export function logResult(
   if (result.outcome === 'succeeded')
     log.info(
       fields,
-      `${name}: succeeded, ${describeRunCounts(result)} in ${formatDuration(result.durationMs)}`,
+      `${name}: succeeded, ${describeCounts(result.counts)} in ${formatDuration(result.durationMs)}`,
     );
   // A stream that another worker runs is the normal case.
   else if (result.outcome === 'skipped')

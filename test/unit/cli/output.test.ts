@@ -45,12 +45,12 @@ describe('arguments and figures', () => {
 
 describe('a line for a terminal', () => {
   it('a line that is too long breaks between words with its indent; a long word and JSON are never broken', () => {
-    expect(wrapLines('ok    database: PostgreSQL 15.20, database warehouse', 34)).toBe(
-      'ok    database: PostgreSQL 15.20,\n      database warehouse',
+    const path = '/a/path/that/is/longer/than/forty/columns';
+    expect(wrapLines(`\n  the report was written to ${path} now`, 43)).toBe(
+      `\n  the report was written to\n  ${path}\n  now`,
     );
-    const path = '/a/path/that/is/longer/than/the/line';
-    expect(wrapLines(`written to ${path} now`, 20)).toBe(`written to\n${path}\nnow`);
-    expect(wrapLines('{"note": "a b c d e"}', 10)).toBe('{"note": "a b c d e"}');
+    const json = `{"note": "${'a word and '.repeat(9)}"}`;
+    expect(wrapLines(json, 40)).toBe(json);
   });
 
   it('control characters are escapes, colours stay, and JSON keeps its meaning', () => {
@@ -83,15 +83,15 @@ describe('a table', () => {
     ]);
   });
 
-  it('spare columns that do not fit are left out and named, and lines are cut', () => {
-    const { stream, read, remark } = columns;
-    const table = renderRows({ colors, width: 28 }, rows, { stream, 'read?': read, remark });
-    expect(table.split('\n')).toEqual([
-      'stream     remark',
-      'resources  the service did …',
-      'users      a\\u000aforged \\u…',
-      '(no room for: read)',
+  it('columns that do not fit are left out, or cut if they are texts', () => {
+    const linesAt = (width: number) => renderRows({ colors, width }, rows, columns).split('\n');
+    expect(linesAt(28)).toEqual([
+      'stream      read  remark',
+      'resources      5  the servi…',
+      'users      1,234  a\\u000afo…',
     ]);
+    expect(linesAt(16)).toEqual(['stream      read', 'resources      5', 'users      1,234']);
+    expect(linesAt(15)).toEqual(['stream', 'resources', 'users']);
   });
 });
 

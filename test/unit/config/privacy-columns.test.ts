@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { privacyProblems } from '../../../src/config/privacy-columns.ts';
-import { STREAMS } from '../../../src/engine/streams/index.ts';
 
 const problemsOf = (omit: readonly string[], pseudonymize: readonly string[] = []) =>
-  privacyProblems({ omit, pseudonymize }, STREAMS);
+  privacyProblems({ omit, pseudonymize });
 
 test('text columns without a role in a key can be omitted or pseudonymized', () => {
   const texts = ['followup_messages.note', 'equipment.notes', 'users.name', 'resources.tags'];
