@@ -10,7 +10,12 @@ import type { StreamKey } from './control-tables.ts';
 import { describeOpenRun } from './runs.ts';
 import { type Connection, openConnection } from '../database/connection.ts';
 import { OWN_SETTINGS } from '../database/session-settings.ts';
-import type { WriteTime } from '../database/sql-names.ts';
+import type { TransactionTime } from '../database/sql-names.ts';
+
+/** `isOfClock`: the clock was not set back, so it is `now()`, too. */
+interface SessionTime extends TransactionTime {
+  readonly isOfClock: boolean;
+}
 
 export type StreamSession = ReturnType<typeof buildSession>;
 
@@ -42,11 +47,10 @@ const TRY_LOCK = `select pg_backend_pid() as pid,
 const SESSION_SETTINGS = `select set_config('plan_cache_mode', 'force_custom_plan', false),
   set_config('jit', 'off', false), ${OWN_SETTINGS}`;
 
-const BEGUN = `select pg_backend_pid() as pid, now() as started_at,
-  to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`;
+const BEGUN = 'select pg_backend_pid() as pid, now() as now';
 
 /**
- * Gives the transaction its `_synced_at`, later than that of every transaction of the stream before it, and moves
+ * Gives the transaction its time, later than that of every transaction of the stream before it, and moves
  * `complete_until` to the instant after it. The row stays locked until both are committed with the rows. So transactions of
  * a stream have their times in the order of their commits, even after the clock was set back. A stream without a row has
  * stored nothing. The conversion to UTC makes the expression IMMUTABLE, as Citus requires.
@@ -54,7 +58,7 @@ const BEGUN = `select pg_backend_pid() as pid, now() as started_at,
 const ADVANCE = `update safety_sync.stream_state
   set complete_until = (greatest(now(), complete_until) at time zone 'UTC' + interval '1 microsecond') at time zone 'UTC'
   where account_id = $1 and stream = $2
-  returning (complete_until at time zone 'UTC' - interval '1 microsecond') at time zone 'UTC' as synced_at`;
+  returning (complete_until at time zone 'UTC' - interval '1 microsecond') at time zone 'UTC' as now`;
 
 /** Opens a session that holds the stream's lock; undefined when another run has it and `whenBusy` is `skip`. Error: `account_busy`. */
 export async function openStreamSession(options: OpenSessionOptions): Promise<StreamSession | undefined> {
@@ -91,7 +95,7 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
 function buildSession(connection: Connection, backendPid: number, { accountId, stream }: StreamKey) {
   const broke = 'the database connection that held the lock broke';
   const lockLost = (cause?: unknown) => new SafetySyncError('lock_lost', broke, { cause });
-  let transactionTime: WriteTime | null = null;
+  let transactionTime: SessionTime | null = null;
   return {
     connection,
     backendPid,
@@ -100,15 +104,14 @@ function buildSession(connection: Connection, backendPid: number, { accountId, s
       return transactionTime;
     },
     /** Begins the one transaction of the session. Later statements belong to it. */
-    async begin(): Promise<WriteTime> {
+    async begin(): Promise<SessionTime> {
       const sent = connection.query('begin');
-      const begun = connection.query<{ pid: number; started_at: string; now: string }>(BEGUN);
-      const advanced = connection.query<{ synced_at: string }>(ADVANCE, [accountId, stream]);
+      const begun = connection.query<{ pid: number; now: string }>(BEGUN);
+      const advanced = connection.query<{ now: string }>(ADVANCE, [accountId, stream]);
       const [[row], [own]] = await Promise.all([begun, advanced, sent]);
       if (row?.pid !== backendPid) throw lockLost();
-      const { now } = row;
-      const isClock = own === undefined || own.synced_at === row.started_at;
-      transactionTime = { now, syncedAt: isClock ? now : own.synced_at };
+      const { now } = own ?? row;
+      transactionTime = { now, isOfClock: now === row.now };
       return transactionTime;
     },
     async commit(): Promise<void> {

@@ -9,17 +9,11 @@ import { type ColumnShape, type TableShape, tableShape } from './table-shape.ts'
  * COPY have this time, too: the statement that reads the rows computes them.
  */
 export interface TransactionTime {
+  /** That of the database's clock, or the next instant of the stream where the clock was set back. */
   readonly now: string;
 }
 
-/** The times of a transaction that stores records. */
-export interface WriteTime extends TransactionTime {
-  /** `_synced_at` of its rows: `now`, or the next instant of the stream where the database's clock was set back. */
-  readonly syncedAt: string;
-}
-
 export const instantOf = ({ now }: TransactionTime): SQL => sql`${now}::timestamptz`;
-export const syncedAtOf = ({ syncedAt }: Pick<WriteTime, 'syncedAt'>): SQL => sql`${syncedAt}::timestamptz`;
 
 export const name = (text: string): SQL => sql`${sql.identifier(text)}`;
 

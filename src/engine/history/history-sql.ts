@@ -21,7 +21,6 @@ import {
   staged,
   target,
   type TransactionTime,
-  type WriteTime,
 } from '../database/sql-names.ts';
 import type { HistoryShape, TableShape } from '../database/table-shape.ts';
 import type { RunKey } from '../control-tables/control-tables.ts';
@@ -54,7 +53,7 @@ function differ(left: string, right: string, { compared }: HistoryShape): SQL {
  * Clauses of the statement that writes new and changed parents; empty where the table has no history. `before` keeps the
  * superseded rows, from the same snapshot, which still contains the old values.
  */
-export function parentHistory(parent: TableShape, scope: RunKey & WriteTime) {
+export function parentHistory(parent: TableShape, scope: RunKey & TransactionTime) {
   const { history } = parent;
   const now = instantOf(scope);
   if (history === null) return { before: NO_SQL, column: NO_SQL, value: NO_SQL, change: NO_SQL };
@@ -87,7 +86,7 @@ export function parentHistory(parent: TableShape, scope: RunKey & WriteTime) {
  * new state begins before the parent's present one (`childHistory`), so the one before does not end earlier, even if a clock
  * is wrong.
  */
-export function endChildStates(parent: TableShape, child: TableShape, scope: RunKey & WriteTime): SQL {
+export function endChildStates(parent: TableShape, child: TableShape, scope: RunKey & TransactionTime): SQL {
   const { accountId } = scope;
   const { history } = child;
   if (history === null) throw new TypeError(`${child.name} has no history`);

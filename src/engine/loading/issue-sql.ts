@@ -1,15 +1,7 @@
 /** Statements over `safety_sync.data_issues`, from the staged issues of a run. Each function returns one statement. */
 import { type SQL, sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import {
-  instantOf,
-  keyColumn,
-  stage,
-  syncedAtOf,
-  target,
-  type TransactionTime,
-  type WriteTime,
-} from '../database/sql-names.ts';
+import { instantOf, keyColumn, stage, target, type TransactionTime } from '../database/sql-names.ts';
 import type { TableShape } from '../database/table-shape.ts';
 import type { Coverage } from '../streams/stream.ts';
 import type { StreamKey } from '../control-tables/control-tables.ts';
@@ -87,7 +79,7 @@ interface Resolutions {
  * Each issue looks its row up by the primary key, because the planner has no statistics for rows of the same transaction: a join
  * may compare every issue with every row.
  */
-export function resolveIssues(parent: TableShape, scope: IssueWrites & WriteTime & Resolutions): SQL {
+export function resolveIssues(parent: TableShape, scope: IssueWrites & Resolutions): SQL {
   const { accountId, runId, covered, fullCompare } = scope;
   const oneOf = (values: readonly string[]): SQL => sql`any(${toArrayLiteral(values)}::text[])`;
   const wasComplete =
@@ -98,6 +90,6 @@ export function resolveIssues(parent: TableShape, scope: IssueWrites & WriteTime
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and (d.record_id = ${oneOf(scope.deletedKeys)} or ${notStaged(scope)} and (${wasComplete}
       or d.kind = 'record_rejected' and d.field is null and d.record_id = ${oneOf(scope.resolvedKeys)}
-      or d.record_id is not null and (select t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(scope)}
+      or d.record_id is not null and (select t._run_id = ${runId}::bigint and t._synced_at = ${instantOf(scope)}
         from ${target(parent)} t where t.account_id = ${accountId} and t.${keyColumn(parent)} = d.record_id)))`;
 }

@@ -8,7 +8,7 @@
  */
 import { addCounts, countAttributes, noCounts, type RecordCounts } from '../control-tables/runs.ts';
 import { recordUsers } from '../control-tables/user-lookups.ts';
-import type { WriteTime } from '../database/sql-names.ts';
+import type { TransactionTime } from '../database/sql-names.ts';
 import { ignoreRejection } from '../../shared/errors.ts';
 import type { Received } from '../../shared/received.ts';
 import { withSpan } from '../../shared/with-span.ts';
@@ -35,7 +35,11 @@ interface CommitOptions {
   /** Of the run. */
   readonly isLast: boolean;
   /** Runs in the same transaction, with the run's counts up to and including this commit, and the transaction's time. */
-  readonly beforeCommit: (counts: Readonly<RecordCounts>, merged: Merged, time: WriteTime) => Promise<void>;
+  readonly beforeCommit: (
+    counts: Readonly<RecordCounts>,
+    merged: Merged,
+    time: TransactionTime,
+  ) => Promise<void>;
 }
 
 export type Load = Awaited<ReturnType<typeof createLoad>>;
@@ -92,7 +96,7 @@ export async function createLoad(options: LoadOptions) {
   }
 
   /** Begins the transaction unless it is open. */
-  const begin = async (): Promise<WriteTime> => session.transactionTime ?? (await session.begin());
+  const begin = async (): Promise<TransactionTime> => session.transactionTime ?? (await session.begin());
 
   async function storeBatch(records: readonly ReadRecord[], preparing: Promise<Prepared>): Promise<void> {
     await begin();

@@ -18,9 +18,8 @@ import {
   stage,
   staged,
   taken,
-  syncedAtOf,
   target,
-  type WriteTime,
+  type TransactionTime,
 } from '../database/sql-names.ts';
 import type { StreamShape, TableShape } from '../database/table-shape.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
@@ -85,14 +84,14 @@ export function dropOrphans(parent: TableShape, child: TableShape): SQL {
 }
 
 /** Writes new and changed parents, and the states that they supersede. Returns `inserted` and `updated`. */
-export function upsertParents(parent: TableShape, scope: RunKey & WriteTime): SQL {
+export function upsertParents(parent: TableShape, scope: RunKey & TransactionTime): SQL {
   const { accountId, runId } = scope;
   const columns = parent.columns.map((column) => column.name);
   const changes = columns.filter((column) => !parent.key.includes(column));
   const kept = history.parentHistory(parent, scope);
   return sql`with ${kept.before} merged as (
     insert into ${target(parent)} as t (account_id, ${joinColumns(columns)}, ${kept.column} _synced_at, _run_id)
-    select ${accountId}::text, ${of('s', columns)}, ${kept.value} ${syncedAtOf(scope)}, ${runId}::bigint from ${stage(parent)} s
+    select ${accountId}::text, ${of('s', columns)}, ${kept.value} ${instantOf(scope)}, ${runId}::bigint from ${stage(parent)} s
     on conflict (account_id, ${joinColumns(parent.key)}) do update set
       ${asInserted(changes)}, ${kept.change} _synced_at = excluded._synced_at, _run_id = excluded._run_id
         ${parent.deletedColumn === null ? sql`, _deleted_at = null` : sql``}
@@ -103,10 +102,10 @@ export function upsertParents(parent: TableShape, scope: RunKey & WriteTime): SQ
 }
 
 /** Counts records that turn deleted, because the service sends them so: their rows were live before this transaction. */
-export const countTurning = (parent: TableShape, within: RunKey & WriteTime): SQL =>
+export const countTurning = (parent: TableShape, within: RunKey & TransactionTime): SQL =>
   sql`select count(*)::int as count from ${staged(parent, ['_deleted_at', ...parent.key])} s join ${target(parent)} t
       on t.account_id = ${within.accountId} and ${same('t', 's', parent.key)}
-    where t._deleted_at is null and s._deleted_at is not null and t._synced_at is distinct from ${syncedAtOf(within)}`;
+    where t._deleted_at is null and s._deleted_at is not null and t._synced_at is distinct from ${instantOf(within)}`;
 
 export const countLive = (parent: TableShape, accountId: string): SQL =>
   sql`select count(*)::int as count from ${target(parent)} where account_id = ${accountId} and _deleted_at is null`;
@@ -120,7 +119,7 @@ export function deleteStaleChildren(parent: TableShape, child: TableShape, { acc
 }
 
 /** Writes new and changed children; equal ones are not written. */
-export function upsertChildren(parent: TableShape, child: TableShape, scope: RunKey & WriteTime): SQL {
+export function upsertChildren(parent: TableShape, child: TableShape, scope: RunKey & TransactionTime): SQL {
   const { accountId } = scope;
   const columns = child.columns.map((column) => column.name);
   const changes = columns.filter((column) => !child.key.includes(column));
@@ -157,13 +156,13 @@ function coveredRows(shape: StreamShape, { partitions, only, changedUpToMs }: Co
  * For each covered partition: the number of rows that were live before this transaction, and the number of them that the snapshot
  * did not show.
  */
-export function countVanished(shape: StreamShape, covered: Coverage, within: RunKey & WriteTime): SQL {
+export function countVanished(shape: StreamShape, covered: Coverage, within: RunKey & TransactionTime): SQL {
   const { partition, from, where } = coveredRows(shape, covered, within.accountId);
   // A join, because a subselect inside an aggregate would run row by row.
   return sql`select ${partition} as partition, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
     from ${from} left join (select distinct key from pg_temp.stage_seen) s
       on s.key = t.${keyColumn(shape.parent)}
-    where ${where} and t._synced_at is distinct from ${syncedAtOf(within)} group by 1 order by 1`;
+    where ${where} and t._synced_at is distinct from ${instantOf(within)} group by 1 order by 1`;
 }
 
 /**
@@ -177,25 +176,29 @@ export function selectVanished(shape: StreamShape, covered: Coverage, accountId:
 }
 
 /** Marks rows that a complete snapshot did not show as deleted. Returns the keys. */
-export function markVanished(shape: StreamShape, covered: Coverage, within: RunKey & WriteTime): SQL {
+export function markVanished(shape: StreamShape, covered: Coverage, within: RunKey & TransactionTime): SQL {
   const { accountId, runId } = within;
   const { parent } = shape;
   const key = keyColumn(parent);
   // Materialized, because a plain subselect would be evaluated again for each row of the account.
   return sql`with vanished as materialized (${selectVanished(shape, covered, accountId)})
     update ${target(parent)} g
-    set _deleted_at = ${instantOf(within)}, _synced_at = ${syncedAtOf(within)}, _run_id = ${runId}::bigint
+    set _deleted_at = ${instantOf(within)}, _synced_at = ${instantOf(within)}, _run_id = ${runId}::bigint
     from vanished v where g.account_id = ${accountId} and g.${key} = v.key returning g.${key} as key`;
 }
 
 /** Rows that were sent as deleted, and that a complete read did not show: the service does not send them any more. */
-export function endSentAsDeleted(parent: TableShape, deletedColumn: string, within: RunKey & WriteTime): SQL {
+export function endSentAsDeleted(
+  parent: TableShape,
+  deletedColumn: string,
+  within: RunKey & TransactionTime,
+): SQL {
   const key = keyColumn(parent);
   const flag = name(deletedColumn);
   return sql`with gone as materialized (
       select t.${key} as key from ${target(parent)} t where t.account_id = ${within.accountId} and t.${flag}
       except select s.key from ${taken('stage_seen', ['key'])} s)
-    update ${target(parent)} g set ${flag} = false, _synced_at = ${syncedAtOf(within)}, _run_id = ${within.runId}::bigint
+    update ${target(parent)} g set ${flag} = false, _synced_at = ${instantOf(within)}, _run_id = ${within.runId}::bigint
     from gone where g.account_id = ${within.accountId} and g.${key} = gone.key`;
 }
 
@@ -203,11 +206,11 @@ export function endSentAsDeleted(parent: TableShape, deletedColumn: string, with
 export function countWritten(
   parent: TableShape,
   changeTimeColumn: string,
-  { upToMs, ...within }: RunKey & WriteTime & { readonly upToMs: number },
+  { upToMs, ...within }: RunKey & TransactionTime & { readonly upToMs: number },
 ): SQL {
   const { accountId, runId } = within;
   // Rows that this transaction wrote have its time.
   return sql`select count(*)::int as count from ${target(parent)} t
-    where t.account_id = ${accountId} and t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(within)}
+    where t.account_id = ${accountId} and t._run_id = ${runId}::bigint and t._synced_at = ${instantOf(within)}
       and t._deleted_at is null and t.${name(changeTimeColumn)} <= ${timestampLiteral(upToMs)}`;
 }

@@ -15,13 +15,13 @@ import type { LoadOptions } from './load-options.ts';
 import type { ReadRecord } from './record.ts';
 import { clearStaging, findVanished, refusalOf } from './staging.ts';
 import { addCounts, noCounts, type RecordCounts } from '../control-tables/runs.ts';
-import type { WriteTime } from '../database/sql-names.ts';
+import type { TransactionTime } from '../database/sql-names.ts';
 import type { Coverage } from '../streams/stream.ts';
 
 /** Below this number of live rows a share is not meaningful. */
 const GUARD_FROM_ROWS = 20;
 
-interface MergeRequest extends WriteTime {
+interface MergeRequest extends TransactionTime {
   readonly staged: readonly ReadRecord[];
   /** Keys of records that arrived as they are stored and close an open issue. */
   readonly resolvedKeys: readonly string[];

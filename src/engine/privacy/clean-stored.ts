@@ -12,7 +12,7 @@ import { Received } from '../../shared/received.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
-import { contextOf, keyColumn, joinColumns, name, of, syncedAtOf, target } from '../database/sql-names.ts';
+import { contextOf, keyColumn, joinColumns, name, of, instantOf, target } from '../database/sql-names.ts';
 import { type StreamShape, tableShape } from '../database/table-shape.ts';
 import { equipmentCompletions } from '../history/completions.ts';
 import { renameCounted } from '../history/days.ts';
@@ -69,7 +69,7 @@ export async function cleanStored(request: CleanRequest) {
       const newKeys = toArrayLiteral(changed.map(({ key }) => protection.ofKey(key)));
       // The merge corrects a live row without a hash in place.
       await db.execute(sql`update ${target(parent)} t
-        set _hash = null, _deleted_at = null, _synced_at = ${syncedAtOf(time)} where ${ofChanged} = any (${newKeys}::text[])`);
+        set _hash = null, _deleted_at = null, _synced_at = ${instantOf(time)} where ${ofChanged} = any (${newKeys}::text[])`);
       for (const { raw, context } of changed) await load.add([Received.of(raw)], context);
       await commit(page, async () => {
         const deletedAt = toArrayLiteral(changed.map((one) => one.deletedAt));

@@ -17,7 +17,7 @@ import {
   writePolicy,
 } from '../control-tables/stored-privacy.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
-import { syncedAtOf } from '../database/sql-names.ts';
+import { instantOf } from '../database/sql-names.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { cleanStored } from './clean-stored.ts';
 import { createProtection, isDropped, type Protection } from './protect.ts';
@@ -156,7 +156,7 @@ export async function applyPrivacy(
   const time = await session.begin();
   if (lost.length > 0 || hasOtherKey || hasReturned)
     await db.execute(
-      sql`update ${stream.parent} set _hash = null, _synced_at = ${syncedAtOf(time)} where account_id = ${accountId}`,
+      sql`update ${stream.parent} set _hash = null, _synced_at = ${instantOf(time)} where account_id = ${accountId}`,
     );
   await writePolicy(db, scope, policy, counts);
   await session.commit();

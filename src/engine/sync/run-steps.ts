@@ -3,7 +3,7 @@ import { countDays } from '../history/days.ts';
 import { removeRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
 import type { StreamKey } from '../control-tables/control-tables.ts';
 import type { Database, Queryable } from '../database/connection.ts';
-import type { TransactionTime, WriteTime } from '../database/sql-names.ts';
+import type { TransactionTime } from '../database/sql-names.ts';
 import { readLedger, writeLedger, writeStreamState } from '../control-tables/stream-state.ts';
 import { readNamesState, readStoredPartitions, readTypes } from '../control-tables/met-ids.ts';
 import { readOptionalMethods, writeOptionalMethods } from '../control-tables/optional-methods.ts';
@@ -101,7 +101,7 @@ export async function runSteps(run: Run): Promise<RunEnding> {
     return {
       covered,
       isLast: false,
-      beforeCommit: async (counts: Run['meter']['counts'], _: unknown, { now }: WriteTime) => {
+      beforeCommit: async (counts: Run['meter']['counts'], _: unknown, { now }: TransactionTime) => {
         await writeControlTables(db, { accountId, stream: stream.name, now }, taken);
         await updateRun(db, run, { counts, meter });
       },
@@ -187,7 +187,7 @@ async function differenceLeft(run: Run, totals: readonly number[]): Promise<numb
 }
 
 /** reconcile: counts the changes in this transaction that the source had made before `upToMs`; null: nobody knows. */
-async function countRepaired(run: Run, time: WriteTime, upToMs: number): Promise<number | null> {
+async function countRepaired(run: Run, time: TransactionTime, upToMs: number): Promise<number | null> {
   const { changeTimeColumn, parent } = run.stream;
   if (changeTimeColumn === null) return 0;
   if (run.isCorrecting) return null;
