@@ -4,14 +4,9 @@
  */
 import { SafetySyncError } from './errors.ts';
 
-/** Deeper records cannot be stored: PostgreSQL and recursive functions fail somewhere beyond a thousand levels. */
-export const DEEPEST = 200;
-
 interface About {
   /** Fields of the record itself, by their names: those that readers use. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** The reason why the record cannot be stored as a row, and is not complete here; null: it can. */
-  readonly excess?: string | null;
   /** Its value if it was not received as text. */
   readonly value?: { readonly parsed: unknown } | undefined;
   /** Where its bytes are; default: all of them. */
@@ -24,18 +19,16 @@ export class Received {
   private readonly source: Buffer;
   private readonly from: number;
   readonly length: number;
-  readonly excess: string | null;
   /** Set by `recordKey`, because readers need the key several times; undefined: not read yet. */
   key: string | null | undefined;
   private readonly fields: Readonly<Record<string, unknown>>;
   private readonly value: About['value'];
 
-  constructor(source: Buffer, { fields, excess = null, value, from = 0, to = source.length }: About) {
+  constructor(source: Buffer, { fields, value, from = 0, to = source.length }: About) {
     this.source = source;
     this.from = from;
     this.length = to - from;
     this.fields = fields;
-    this.excess = excess;
     this.value = value;
   }
 
@@ -43,10 +36,6 @@ export class Received {
   static of(value: unknown, text?: string): Received {
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     const fields = isObject ? (value as Record<string, unknown>) : {};
-    if (isTooDeep(value)) {
-      const flat = Object.entries(fields).filter(([, inner]) => typeof inner !== 'object');
-      return new Received(Buffer.alloc(0), { fields: Object.fromEntries(flat), excess: TOO_DEEP });
-    }
     const bytes = Buffer.from(text ?? JSON.stringify(value));
     return new Received(bytes, { fields, value: { parsed: value } });
   }
@@ -64,25 +53,10 @@ export class Received {
     return this.bytes.toString();
   }
 
-  /** Error: `response_not_json`. A record that is too large or too deep has only its fields here. */
+  /** Error: `response_not_json`. */
   parse(text = this.text): unknown {
-    if (this.value !== undefined) return this.value.parsed;
-    return this.excess === null ? parseReceived(text) : this.fields;
+    return this.value === undefined ? parseReceived(text) : this.value.parsed;
   }
-
-  /** The record with another value. */
-  replace(value: unknown): Received {
-    const made = Received.of(value);
-    if (this.excess === null || made.excess !== null) return made;
-    return new Received(made.bytes, { fields: made.fields, excess: this.excess });
-  }
-}
-
-export const TOO_DEEP = `the record is nested deeper than ${DEEPEST} levels`;
-
-function isTooDeep(value: unknown, depth = 0): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return depth > DEEPEST || Object.values(value).some((inner) => isTooDeep(inner, depth + 1));
 }
 
 /** Error: `response_not_json`. */

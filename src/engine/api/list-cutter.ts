@@ -3,7 +3,7 @@
  * and texts are looked at here; other errors of JSON are found when an element or the envelope is parsed.
  */
 import { isUtf8 } from 'node:buffer';
-import { DEEPEST, parseReceived, Received, TOO_DEEP } from '../../shared/received.ts';
+import { parseReceived, Received } from '../../shared/received.ts';
 import { UnusableResponse } from './response-errors.ts';
 
 interface CutResponse {
@@ -12,6 +12,9 @@ interface CutResponse {
   /** The whole response, its list as an empty array. */
   readonly envelope: Readonly<Record<string, unknown>>;
 }
+
+/** PostgreSQL and recursive functions fail somewhere beyond a thousand levels. */
+const DEEPEST = 200;
 
 /** The bytes that give JSON its form. All bytes of multi-byte characters are >= 0x80, so none is one of these. */
 const SPACE = 0x20;
@@ -134,8 +137,9 @@ function cutElements(bytes: Buffer, from: number, fields: readonly string[]) {
     let last = end;
     while (last > first && (bytes[last - 1] ?? 0) <= SPACE) last -= 1;
     if (first < last) {
-      const excess = scan.deepest > DEEPEST ? TOO_DEEP : null;
-      records.push(new Received(bytes, { fields: scan.fields(bytes), excess, from: first, to: last }));
+      if (scan.deepest > DEEPEST)
+        throw new UnusableResponse('response_invalid', `a record is nested deeper than ${DEEPEST} levels`);
+      records.push(new Received(bytes, { fields: scan.fields(bytes), from: first, to: last }));
     } else if (!isLast || records.length > 0) throw notJson('the list has a comma without an element');
     if (isLast) return { records, end };
     start = end + 1;

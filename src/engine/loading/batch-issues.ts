@@ -40,7 +40,7 @@ type Problem = Omit<RecordIssue, 'field'> & { readonly field: string | null };
  * one problem however many records have it, because a new field of the service appears in all of them at once.
  */
 function toStagedIssue(
-  { received, key, about, ord }: ReadRecord,
+  { key, about, ord }: ReadRecord,
   { kind, field, problem, value }: Problem,
 ): StagedIssue {
   const identity = JSON.stringify([kind, kind === 'unknown_field' ? null : key, field]);
@@ -53,7 +53,7 @@ function toStagedIssue(
     kind,
     problem,
     value,
-    context: received.excess === null ? about : { ...about, isShortened: true },
+    context: about,
     times: 1,
   };
 }

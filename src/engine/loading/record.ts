@@ -3,7 +3,7 @@
  * Pure.
  */
 import { hash } from 'node:crypto';
-import type { Received } from '../../shared/received.ts';
+import { Received } from '../../shared/received.ts';
 import type { AddIssue, ReadContext, Row, StreamDefinition, WireRecord } from '../streams/stream.ts';
 import { isWireRecord, key as keyField, recordKey, toStorableText } from '../streams/wire.ts';
 
@@ -23,8 +23,7 @@ export interface ReadRecord {
 /** A record that can be a row. */
 export type KeyedRecord = ReadRecord & { readonly key: string };
 
-export const isStorable = (record: ReadRecord): record is KeyedRecord =>
-  record.key !== null && record.received.excess === null;
+export const isStorable = (record: ReadRecord): record is KeyedRecord => record.key !== null;
 
 /** Makes of a record what may be stored (privacy settings, forgotten people). */
 export interface RecordProtection {
@@ -52,7 +51,7 @@ export function toReadRecord(
   if (protection !== null) {
     const value = sent.parse();
     const kept = protection.ofRecord(value);
-    if (kept !== value) received = sent.replace(kept);
+    if (kept !== value) received = Received.of(kept);
     unknown = protection.unknownIn(value);
   }
   const taken = stream.takenFromRequest?.(received, about) ?? null;
@@ -100,12 +99,12 @@ export function parseRecord(
 ): ParsedRecord {
   const text = received.text;
   const parsed = received.parse(text);
-  const isRare = received.excess !== null || (text.includes('\\u') && UNSTORABLE.test(text));
+  const isRare = text.includes('\\u') && UNSTORABLE.test(text);
   const value = isRare ? toStorable(parsed) : parsed;
   return {
     value,
     text: isRare ? JSON.stringify(value) : text,
-    problem: recordProblem(stream, value, { received, key }),
+    problem: recordProblem(stream, value, key),
   };
 }
 
@@ -119,12 +118,7 @@ export function toStorable(value: unknown): unknown {
   );
 }
 
-function recordProblem(
-  stream: StreamDefinition,
-  value: unknown,
-  { received: { excess }, key }: Pick<ReadRecord, 'received' | 'key'>,
-): string | null {
-  if (excess !== null) return excess;
+function recordProblem(stream: StreamDefinition, value: unknown, key: string | null): string | null {
   if (!isWireRecord(value)) return 'the record is not an object';
   if (key !== null) return null;
   let why = 'it is absent';

@@ -13,10 +13,7 @@ const toStep = (text: string, context: unknown) =>
     typeof context === 'object' && context !== null ? context : {},
   );
 
-/**
- * The rejected records that are stored as a whole in their issue; an element of one (`messages[2]`) is in the stored record, and
- * the omitted end of a shortened value would be missing from the row.
- */
+/** The rejected records that are stored as a whole in their issue; an element of one (`messages[2]`) is in the stored record. */
 async function readRejected(db: Database, stream: StreamDefinition, accountId: string) {
   const open = await db.execute<{
     key: string | null;
@@ -25,7 +22,7 @@ async function readRejected(db: Database, stream: StreamDefinition, accountId: s
     is_whole: boolean;
   }>(sql`
     select record_id as key, coalesce(value::text, 'null') as text, context, kind = 'record_rejected'
-      and (record_id is null or field is null) and not coalesce(context ? 'isShortened', false) as is_whole
+      and (record_id is null or field is null) as is_whole
     from safety_sync.data_issues
     where account_id = ${accountId} and stream = ${stream.name} and resolved_at is null order by kind, field, record_id`);
   return { count: open.length, rejected: open.filter((one) => one.is_whole) };

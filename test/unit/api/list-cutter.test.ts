@@ -95,6 +95,12 @@ describe('an incomplete or invalid response', () => {
     expect(defectOf(text)).toBe('response_not_json');
   });
 
+  test('a response with a record nested deeper than 200 levels is response_invalid', () => {
+    const nested = (levels: number) => `{"items":[{"a":${'['.repeat(levels)}${']'.repeat(levels)}}]}`;
+    expect(defectOf(nested(199))).toBe('none');
+    expect(defectOf(nested(200))).toBe('response_invalid');
+  });
+
   test('a response that contains its list twice is response_invalid', () => {
     expect(defectOf('{"items":[1],"ok":true,"items":[2]}')).toBe('response_invalid');
   });

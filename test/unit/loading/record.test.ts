@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cutResponse } from '../../../src/engine/api/list-cutter.ts';
 import { parseRecord, toReadRecord, toStorable } from '../../../src/engine/loading/record.ts';
-import { Received } from '../../../src/shared/received.ts';
 import { equipmentsStream } from '../../../src/engine/streams/equipments.ts';
 import { resourcesStream } from '../../../src/engine/streams/resources.ts';
 
@@ -54,20 +53,6 @@ describe('keys and checksums of records', () => {
   ])('the key of the record %s is %j', (text, key) => {
     expect(read(text).key).toBe(key);
     expect(parse(text).problem === null).toBe(key !== null);
-  });
-
-  test('a record nested deeper than 200 levels is rejected with its key', () => {
-    const nested = '['.repeat(20_000) + ']'.repeat(20_000);
-    expect(read(`{"id":"deep","nested":${nested}}`).key).toBe('deep');
-    expect(parse(`{"id":"deep","nested":${nested}}`)).toMatchObject({
-      problem: 'the record is nested deeper than 200 levels',
-      value: { id: 'deep' },
-    });
-    const deep = Received.of({ id: 'deep', nested: JSON.parse(nested) as unknown });
-    expect([deep.excess, deep.parse()]).toEqual([
-      'the record is nested deeper than 200 levels',
-      { id: 'deep' },
-    ]);
   });
 });
 
