@@ -158,7 +158,7 @@ describe.concurrent('start', () => {
       expect((await worker.finished).code).toBe(0);
     });
 
-    it('two workers run a scheduled reconcile once: the second one waits for the lock and then skips it', async ({
+    it('two workers run a scheduled reconcile once: the second one finds it under way and skips it', async ({
       fixture,
       expect,
     }) => {
@@ -167,7 +167,7 @@ describe.concurrent('start', () => {
         ...{ SYNC_CRON: 'off', RECONCILE_CRON: '*/4 * * * * *', LOG_LEVEL: 'debug' },
       };
       const workers = [fixture.start(['start'], env), fixture.start(['start'], env)] as const;
-      const skipped = /resources reconcile: skipped, another worker has done this reconcile/;
+      const skipped = /resources reconcile: skipped, another run of this stream is under way/;
       await Promise.race(workers.map((worker) => worker.untilStderr(skipped)));
       for (const worker of workers) worker.kill('SIGTERM');
       for (const worker of workers) expect((await worker.finished).code).toBe(0);

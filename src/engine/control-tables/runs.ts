@@ -4,7 +4,6 @@ import type { SafetySyncError } from '../../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { isOf, type RunKey, runs, type StreamKey, streamState } from './control-tables.ts';
-import type { RunKind } from '../streams/state.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { VERSION } from '../../version.ts';
 
@@ -79,7 +78,7 @@ export type RunEnding =
       readonly outcome: 'skipped';
       readonly reason: string;
       readonly dueInMs?: number | undefined;
-      /** Another run or worker has the stream, or has completed this work already. */
+      /** Another run or worker has the stream. */
       readonly isTaken?: boolean;
     }
   | { readonly outcome: 'failed'; readonly error: SafetySyncError };
@@ -126,18 +125,6 @@ export async function updateRun(
     })
     // If the reply to a commit was lost, the run may be closed already.
     .where(isOpen(run));
-}
-
-/** Whether such a run began recently, by the database's clock, which all workers share, and was not interrupted. */
-export async function hasRecentRun(
-  db: Queryable,
-  { kind, withinMs, ...key }: StreamKey & { kind: RunKind; withinMs: number },
-) {
-  const rows = await db.execute(sql`
-    select run_id from ${runs} where ${isOf(key)} and kind = ${kind}
-      and status in ('succeeded', 'failed') and coalesce(error_code, '') not in ('worker_died', 'interrupted', 'lock_lost')
-      and started_at > statement_timestamp() - make_interval(secs => ${withinMs / 1000}::float8) limit 1`);
-  return rows.length > 0;
 }
 
 /**

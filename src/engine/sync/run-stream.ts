@@ -3,7 +3,7 @@ import type { Queryable } from '../database/connection.ts';
 import { isCancelled, toKnownError } from '../database/database-error.ts';
 import { readOpenIssues } from '../control-tables/issues.ts';
 import { countAttributes } from '../control-tables/runs.ts';
-import { closeOpenRuns, hasRecentRun, recordRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
+import { closeOpenRuns, recordRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
 import { assertMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
 import { recordStream, readStreamState } from '../control-tables/stream-state.ts';
@@ -40,20 +40,18 @@ function toError(error: unknown, signal: AbortSignal): SafetySyncError {
 
 /** Never rejects: the result describes a failure. */
 export async function runStream(context: RunContext, request: RunRequest): Promise<RunResult> {
-  const { stream, kind, trigger, unlessBegunWithinMs } = request;
+  const { stream, kind, trigger } = request;
   const about = { 'safety_sync.account': context.settings.accountId, 'safety_sync.stream': stream };
   const attributes = { ...about, 'safety_sync.kind': kind, 'safety_sync.trigger': trigger };
-  // Another worker may have the same schedule: what it has begun is not begun again, but a reconcile waits for its sync.
-  const mayWait = !isScheduled(request) || unlessBegunWithinMs !== undefined;
   return await withSpan(`run ${stream}`, attributes, async (span) => {
     const startedMs = context.clock.monotonicMs();
     const meter = createRunMeter();
-    const run = underLock(context, stream, mayWait ? 'wait' : 'skip', (session) =>
+    const run = underLock(context, stream, isScheduled(request) ? 'skip' : 'wait', (session) =>
       runInSession(context, request, { session, meter }),
     );
     const failed = (error: unknown) =>
       ({ outcome: 'failed', error: toError(error, context.signal) }) as const;
-    const ending = (await run.catch(failed)) ?? taken('another run of this stream is under way');
+    const ending = (await run.catch(failed)) ?? TAKEN;
     const durationMs = context.clock.monotonicMs() - startedMs;
     span.setAttributes({
       'safety_sync.run_id': meter.runId ?? undefined,
@@ -67,7 +65,11 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
   });
 }
 
-const taken = (reason: string): RunEnding => ({ outcome: 'skipped', isTaken: true, reason });
+const TAKEN: RunEnding = {
+  outcome: 'skipped',
+  isTaken: true,
+  reason: 'another run of this stream is under way',
+};
 
 /** At a new address of the service the first run reads everything, and deletes what that address lacks, without the guard. */
 const afterMove = (request: RunRequest): RunRequest =>
@@ -88,9 +90,6 @@ async function runInSession(
   events.onSession?.(asked.stream);
   // Another process may have migrated the database since this one began.
   await assertMigrated(connection);
-  const withinMs = asked.unlessBegunWithinMs?.();
-  if (withinMs !== undefined && (await hasRecentRun(db, { ...scope, kind, withinMs })))
-    return taken(`another worker has done this ${kind}`);
   await closeOpenRuns(db, scope);
   const state = await readStreamState(db, scope);
   if (state === NO_STATE) await recordStream(db, accountId, asked.stream);

@@ -54,11 +54,6 @@ export interface RunRequest extends ReadOptions {
   readonly stream: StreamName;
   readonly trigger: RunTrigger;
   readonly allowMassDelete?: boolean | undefined;
-  /**
-   * For workers that share a schedule: wait for another run of the stream, and skip when another worker has begun the same work
-   * no longer than these ms ago (by the database's clock).
-   */
-  readonly unlessBegunWithinMs?: () => number;
   /** Sends no request; reads the stored records with open issues again. */
   readonly retryIssues?: boolean;
   /** Sends no request; marks the rows of this partition deleted. */

@@ -4,12 +4,12 @@ import { createAccountHealth, type NextSync } from './account-health.ts';
 import { isOutage } from '../status/facts.ts';
 import type { Metrics } from '../status/metrics.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import { type Clock, MINUTE_MS } from '../../shared/time.ts';
 import { authFailureOf, runFailure, type RunResult } from '../../engine/sync/run.ts';
 import { runStream } from '../../engine/sync/run-stream.ts';
 import type { Monitor } from './monitor.ts';
 import { buildRunEvents, logResult, runName } from './run-log.ts';
-import type { Job, JobTarget } from './scheduler.ts';
+import type { Job } from './scheduler.ts';
 
 interface AccountRunnerOptions {
   readonly account: Account;
@@ -24,8 +24,6 @@ interface AccountRunnerOptions {
 const SOON_MS = MINUTE_MS;
 /** Margin for inexact clocks and timers. */
 const MARGIN_MS = 250;
-/** The clocks of several workers may differ by this. */
-const MOST_SKEW_MS = 2 * SECOND_MS;
 
 /** Schedules another sync when the source is due to change soon. */
 function whenDue(result: RunResult): NextSync[] {
@@ -40,7 +38,7 @@ export function createAccountRunner(options: AccountRunnerOptions) {
   const { log, id } = account;
   const health = createAccountHealth(account, clock);
   /** Jobs whose last run the database has cut off. */
-  const cutOff = new Map<string, JobTarget>();
+  const cutOff = new Map<string, Job>();
 
   function recordEnd(result: RunResult, job: Job): void {
     const { stream, kind } = job;
@@ -66,28 +64,21 @@ export function createAccountRunner(options: AccountRunnerOptions) {
     account,
     health,
     /** Jobs to run again, now that the database is back. */
-    get cutOff(): readonly JobTarget[] {
+    get cutOff(): readonly Job[] {
       return [...cutOff.values()];
     },
-    async run({ stream, kind, triggeredMs, ...job }: Job): Promise<readonly NextSync[]> {
+    async run(job: Job): Promise<readonly NextSync[]> {
+      const { stream, kind } = job;
       if (!health.mayRun(stream)) {
         metrics.recordSkippedTick(id, stream, 'credentials_refused');
         log.debug({ stream }, `${stream}: skipped, because the service refuses the credentials`);
         return [];
       }
       const events = { ...buildRunEvents(account), onSession: () => monitor.refreshSoon() };
-      const result = await runStream(account.runContext(events), {
-        stream,
-        kind,
-        trigger: 'schedule',
-        // Another worker may have the same schedule, and do this reconcile first.
-        ...(kind === 'reconcile' && {
-          unlessBegunWithinMs: () => clock.monotonicMs() - triggeredMs + MOST_SKEW_MS,
-        }),
-      });
+      const result = await runStream(account.runContext(events), { stream, kind, trigger: 'schedule' });
       metrics.recordRun(id, kind, result);
       const nextSyncs = health.end(result);
-      recordEnd(result, { stream, kind, triggeredMs, ...job });
+      recordEnd(result, job);
       return [...nextSyncs, ...whenDue(result)];
     },
   };

@@ -57,7 +57,6 @@ export async function runWorker(
   const scheduler = createScheduler({
     accounts,
     slots: MOST_RUNS,
-    clock,
     onSkippedTick: ({ accountId, stream, kind }) => {
       metrics.recordSkippedTick(accountId, stream, 'running');
       runnerOf(accountId)?.account.log.warn(

@@ -2,21 +2,16 @@
 import cron, { type ScheduledTask } from 'node-cron';
 import pLimit from 'p-limit';
 import type { ScheduleConfig } from '../../config/account-config.ts';
-import { type Clock, SECOND_MS, sleep } from '../../shared/time.ts';
+import { SECOND_MS, sleep } from '../../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { NextSync } from './account-health.ts';
 
 /** The work that a tick starts. */
-export interface JobTarget {
+export interface Job {
   readonly accountId: string;
   readonly stream: StreamName;
   readonly kind: 'sync' | 'reconcile';
-}
-
-export interface Job extends JobTarget {
-  /** By the monotonic clock. */
-  readonly triggeredMs: number;
 }
 
 interface SchedulerOptions {
@@ -26,51 +21,51 @@ interface SchedulerOptions {
   }[];
   /** Most runs at once, because each holds a database session. */
   readonly slots: number;
-  readonly clock: Clock;
   /** Runs a job and returns the syncs that should follow; must not reject. */
   readonly run: (job: Job) => Promise<readonly NextSync[]>;
   /** Called when a tick finds its job unfinished. */
-  readonly onSkippedTick: (target: JobTarget) => void;
+  readonly onSkippedTick: (job: Job) => void;
 }
 
 /** Several accounts begin at different moments of a tick. */
 const SPREAD_MS = 30 * SECOND_MS;
 
-const jobKey = ({ accountId, kind, stream }: JobTarget): string => JSON.stringify([accountId, kind, stream]);
+const jobKey = ({ accountId, kind, stream }: Job): string => JSON.stringify([accountId, kind, stream]);
 
 /** Whether this stream starts only after the account's other running streams have ended. */
 const runsLast = (stream: StreamName): boolean => streamNamed(stream).readMode.kind === 'people';
 
 export type Scheduler = ReturnType<typeof createScheduler>;
 
-export function createScheduler({ accounts, slots, clock, run, onSkippedTick }: SchedulerOptions) {
+export function createScheduler({ accounts, slots, run, onSkippedTick }: SchedulerOptions) {
   const limit = pLimit(slots);
   const stopping = new AbortController();
   const { signal } = stopping;
   const open = new Map<string, { readonly job: Job; done: Promise<void> }>();
-  let schedules: { readonly task: ScheduledTask; readonly target: JobTarget }[] = [];
+  let schedules: { readonly task: ScheduledTask; readonly job: Job }[] = [];
 
   async function work(job: Job): Promise<void> {
-    const { accountId, kind } = job;
+    const { accountId } = job;
     // The other jobs of a tick are triggered right after this one.
     await Promise.resolve();
-    const others = STREAM_NAMES.filter((stream) => !runsLast(stream));
-    if (runsLast(job.stream))
-      await Promise.all(
-        others.flatMap((stream) => open.get(jobKey({ accountId, kind, stream }))?.done ?? []),
-      );
+    const others = runsLast(job.stream) ? STREAM_NAMES.filter((stream) => !runsLast(stream)) : [];
+    const earlier: readonly Job[] = [
+      ...others.map((stream) => ({ ...job, stream })),
+      // A scheduled run does not wait for the stream's lock, which its own sync holds before.
+      ...(job.kind === 'reconcile' ? [{ ...job, kind: 'sync' as const }] : []),
+    ];
+    await Promise.all(earlier.flatMap((one) => open.get(jobKey(one))?.done ?? []));
     const nextSyncs = await limit(async () => (signal.aborted ? [] : await run(job)));
     for (const { stream, inMs } of nextSyncs)
       void sleep(inMs, signal).then(() => trigger({ accountId, stream, kind: 'sync' }));
   }
 
   /** Starts a job now; false: it is unfinished. A run under way then does the work. */
-  function trigger(target: JobTarget): boolean {
+  function trigger(job: Job): boolean {
     if (signal.aborted) return true;
-    // A reconcile includes a sync; during a sync, a reconcile waits for the stream's lock.
-    if (open.has(jobKey(target)) || open.has(jobKey({ ...target, kind: 'reconcile' }))) return false;
-    const job = { ...target, triggeredMs: clock.monotonicMs() };
-    const key = jobKey(target);
+    // A reconcile includes a sync; during a sync, a reconcile waits.
+    if (open.has(jobKey(job)) || open.has(jobKey({ ...job, kind: 'reconcile' }))) return false;
+    const key = jobKey(job);
     const entry = { job, done: Promise.resolve() };
     open.set(key, entry);
     entry.done = work(job).finally(() => open.delete(key));
@@ -89,27 +84,27 @@ export function createScheduler({ accounts, slots, clock, run, onSkippedTick }: 
           (['sync', 'reconcile'] as const).flatMap((kind) => {
             const expression = kind === 'sync' ? schedule.streams[stream] : schedule.reconcile;
             if (expression == null) return [];
-            const target = { accountId, stream, kind };
+            const job = { accountId, stream, kind };
             const begin = (): void => {
-              if (!trigger(target)) onSkippedTick(target);
+              if (!trigger(job)) onSkippedTick(job);
             };
             const onTick = (): void => (delayMs === 0 ? begin() : void sleep(delayMs, signal).then(begin));
             return [
-              { task: cron.schedule(expression, onTick, { timezone: schedule.timezone, ...late }), target },
+              { task: cron.schedule(expression, onTick, { timezone: schedule.timezone, ...late }), job },
             ];
           }),
         );
       });
     },
     /** Unfinished jobs. */
-    get open(): readonly JobTarget[] {
+    get open(): readonly Job[] {
       return [...open.values()].map(({ job }) => job);
     },
     /** Next runs of one account, in ms from now, soonest first. */
     nextRuns: (accountId: string) =>
       schedules
-        .filter(({ target }) => target.accountId === accountId)
-        .map(({ task, target: { stream, kind } }) => ({ stream, kind, inMs: task.msToNext() ?? 0 }))
+        .filter(({ job }) => job.accountId === accountId)
+        .map(({ task, job: { stream, kind } }) => ({ stream, kind, inMs: task.msToNext() ?? 0 }))
         .toSorted((one, other) => one.inMs - other.inMs),
     /** Starts no more jobs. */
     async stop(): Promise<void> {

@@ -34,7 +34,6 @@ function start(
       config: { schedule: { timezone, streams, reconcile: null } },
     })),
     slots,
-    clock: { now: () => Date.now(), monotonicMs: () => performance.now() },
     run: async (job) => {
       begun.push(ids.length === 1 ? job.stream : job.accountId);
       return await work(job);
@@ -101,6 +100,23 @@ describe('jobs', () => {
     expect(begun).toEqual(['resources']);
     await vi.advanceTimersByTimeAsync(1);
     expect(begun).toEqual(['resources', 'followups']);
+  });
+
+  it('a reconcile starts when the sync of its stream has ended', async () => {
+    const gate = createGate();
+    work = async ({ kind }) => {
+      begun.push(kind);
+      if (kind === 'sync') await gate.opened;
+      return [];
+    };
+    start(['one'], { resources: QUARTERLY });
+    trigger('resources');
+    scheduler.trigger({ accountId: 'one', stream: 'resources', kind: 'reconcile' });
+    await vi.advanceTimersByTimeAsync(SECOND_MS);
+    expect(begun).toEqual(['resources', 'sync']);
+    gate.open();
+    await vi.advanceTimersByTimeAsync(SECOND_MS);
+    expect(begun).toEqual(['resources', 'sync', 'resources', 'reconcile']);
   });
 
   it('the stream that runs last starts when the other streams of its account have ended, in any order of triggers', async () => {
