@@ -1,8 +1,7 @@
 import { type Channel, deliver } from '../../operate/alerts/channel.ts';
 import { configuredChannels } from '../../operate/worker/notifier.ts';
 import { problemOf, TEST_MESSAGE } from '../../operate/alerts/message.ts';
-import { type AlertRow, isAlert, readOutbox, textOfKey } from '../../operate/alerts/outbox.ts';
-import { alertsOf, keyOf } from '../../operate/alerts/plan-alerts.ts';
+import { type AlertRow, isAlert, readOutbox } from '../../operate/alerts/outbox.ts';
 import { describeProblems } from '../../operate/status/problem-words.ts';
 import { readProblems } from '../../operate/worker/read-problems.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
@@ -67,10 +66,8 @@ export const alerts: Verb = {
       .filter(isAlert)
       .filter(({ channel }) => channels.length === 0 || channels.includes(channel))
       .toSorted((one, other) => toMs(one.began_at) - toMs(other.began_at));
-    const present = new Set(alertsOf(problems).map(keyOf));
     const stateOf = (row: AlertRow): string => {
       if (row.ended_at !== null) return 'over; that was not told yet';
-      if (!present.has(textOfKey(row))) return 'over, or part of another problem';
       if (row.tries > 0) return `not accepted: ${row.problem ?? ''}`;
       return row.sent_at === null ? 'sent when it has lasted long enough' : 'sent';
     };

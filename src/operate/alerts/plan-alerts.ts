@@ -28,7 +28,7 @@ export const alertsOf = (problems: readonly Problem[]): Problem[] =>
     ({ kind, accountId, code }) => kind in ALERT_WORDS && accountId !== null && code !== OF_DATABASE,
   );
 
-export const keyOf = ({ accountId, kind, subject }: Problem): string =>
+const keyOf = ({ accountId, kind, subject }: Problem): string =>
   [accountId ?? '', kind, subject].join('\n');
 
 /** No alert is over while its stream, or the whole account, fails for another reason: nothing has succeeded. */
