@@ -15,11 +15,9 @@ export function notificationsOf(
   const { SMTP_URL: smtpUrl, ALERT_EMAIL_FROM: from, REPORT_CRON: cron, REPORT_DIR: folder } = values;
   const alertEmailTo = values.ALERT_EMAIL_TO ?? [];
   const emailTo = values.REPORT_EMAIL_TO ?? [];
-  const areas = values.REPORT_AREAS ?? [];
   const isMailed = {
     ALERT_EMAIL_TO: alertEmailTo.length > 0,
     REPORT_EMAIL_TO: emailTo.length > 0,
-    REPORT_AREAS: areas.some((one) => one.emailTo.length > 0),
     'report_email_to of SAFETY_ACCOUNTS_FILE': accounts.some(({ reportEmailTo: to }) => to !== undefined),
   };
   const mailed = Object.entries(isMailed).flatMap(([name, is]) => (is ? [name] : []));
@@ -28,8 +26,6 @@ export function notificationsOf(
     requireSet(read, 'ALERT_EMAIL_FROM', `the sender of what goes to ${mailed.join(' and ')}`);
   }
   const hasPlace = folder !== undefined || mailed.some((name) => name !== 'ALERT_EMAIL_TO');
-  if (folder === undefined && areas.some((one) => one.emailTo.length === 0))
-    problems.push('REPORT_AREAS: an area without addresses needs REPORT_DIR');
   if (hasPlace) requireSet(read, 'REPORT_CRON', 'when the report is made, as cron');
   if (typeof cron === 'string' && !hasPlace && !isNamed(problems, 'REPORT_')) {
     problems.push('REPORT_CRON needs a place for the report: set REPORT_EMAIL_TO, REPORT_DIR, or both');
@@ -48,6 +44,6 @@ export function notificationsOf(
     /** Duration of a problem before its alert is sent. */
     alertAfterMinutes: values.ALERT_AFTER_MINUTES,
     /** undefined: the report is not sent automatically. Without recipients it is not mailed, without a folder not written. */
-    report: typeof cron === 'string' && hasPlace ? { cron, emailTo, folder, areas } : undefined,
+    report: typeof cron === 'string' && hasPlace ? { cron, emailTo, folder } : undefined,
   };
 }

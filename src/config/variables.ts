@@ -7,7 +7,6 @@ import * as z from 'zod';
 import { STREAMS } from '../engine/streams/index.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 import { KEEPABLE } from '../engine/streams/users.ts';
-import { AREA_KINDS, parseArea } from '../shared/area.ts';
 import { isRecordUrlTemplate } from '../shared/record-urls.ts';
 
 /** A shorter one can be found by trying. */
@@ -108,21 +107,6 @@ const columnList = commaList
   .describe('table.column, separated by commas')
   .default([]);
 
-/** null: it has another form. */
-function parseAreaReport(entry: string) {
-  const [, place = '', to = ''] = /^(.*?)(?::([^:]*@[^:]*))?$/s.exec(entry) ?? [];
-  const area = parseArea(place);
-  const emailTo = to === '' ? [] : addressList.safeParse(to).data;
-  return area === null || emailTo === undefined ? null : { area, emailTo };
-}
-const areaReports = z
-  .string()
-  .transform((value) => value.split(/[;\n]/).filter((one) => one.trim() !== ''))
-  .transform((entries) => entries.map(parseAreaReport))
-  .refine((found) => found.length > 0 && found.every((one) => one !== null))
-  .transform((found) => found.filter((one) => one !== null))
-  .describe(`KIND=NAME: address, address; … with a KIND of ${AREA_KINDS.join(', ')}`);
-
 export const token = text(/^[\x21-\x7e]+$/, 'an API token: one line, no spaces');
 export const accountName = text(/^[\w.@:-]{1,100}$/, '1 to 100 letters, digits or _ . @ : -');
 
@@ -176,7 +160,6 @@ const COMMON = {
   REPORT_CRON: cron.optional(),
   REPORT_EMAIL_TO: addressList,
   REPORT_DIR: path('a directory'),
-  REPORT_AREAS: areaReports.optional(),
   /** Printable, because people read it. */
   REPORT_TITLE: text(/^[^\p{Cc}]{1,200}$/u, 'a text of one line, 200 characters at most').optional(),
   RECORD_URL_TEMPLATE_FOLLOWUP: recordUrl,

@@ -98,28 +98,6 @@ it('one of several workers makes a due report: page and workbook in REPORT_DIR, 
   expect(attached?.equals(await readFile(join(folder, workbook)))).toBe(true);
 });
 
-it('each area of REPORT_AREAS has its own report, to its own recipients, with its own plan', async () => {
-  const [office] = await worker.query<{ label: string }>(
-    `select label from safety.people_field_offices group by 1 order by count(*) desc, 1 limit 1`,
-  );
-  const area = `field_office=${office?.label ?? ''}`;
-  const one = await planAndSend('a', {
-    env: { REPORT_AREAS: `${area}: anna@example.com, yard@example.com; supervisor=Nobody: ruth@example.com` },
-  });
-  expect(mail.mails.map(({ to }) => to)).toEqual([
-    ['you@example.com', 'boss@example.com'],
-    ['anna@example.com', 'yard@example.com'],
-  ]);
-  expect(mail.mails[1]?.subject).toMatch(/^Safety report: North Ltd, office .+, \d+ \w+ \d{4}$/);
-  expect((await readdir(folder)).filter((name) => name.includes('field_office'))).toHaveLength(2);
-  await pass(0, one);
-  // One that is not there is an alert, and keeps nobody else waiting.
-  expect(one.notifier.status.failedReports).toEqual(new Map([['default', 'usage_invalid']]));
-  const without = await start('b');
-  await without.look();
-  expect(without.notifier.status.failedReports).toEqual(new Map());
-});
-
 it('if several reports came due while no worker ran, the next worker makes one', async () => {
   await pass(0, await start());
   const later = await start('later');

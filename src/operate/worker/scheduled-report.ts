@@ -1,20 +1,19 @@
 /**
- * Creates safety reports on schedule: renders, writes and mails them, of each account and each of REPORT_AREAS. The plan is in
- * the outbox, so a report that was due while no worker ran is created later, once.
+ * Creates safety reports on schedule: renders, writes and mails them, of each account. The plan is in the
+ * outbox, so a report that was due while no worker ran is created later, once.
  */
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import cron from 'node-cron';
 import type { Account, App } from '../../app.ts';
 import type { ReportConfig } from '../../config/notification-config.ts';
-import { deleteRows, type OutboxRow, readOutbox, saveRows, takeTurn } from '../alerts/outbox.ts';
+import { type OutboxRow, readOutbox, saveRows, takeTurn } from '../alerts/outbox.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { toDatabaseError, toKnownError } from '../../engine/database/database-error.ts';
 import { backoff } from '../../shared/backoff.ts';
 import { isAnythingRead, readReport } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { toWorkbook } from '../../pages/report/take-along.ts';
-import { areaText } from '../../shared/area.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, toIso, toMs } from '../../shared/time.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { VERSION } from '../../version.ts';
@@ -38,61 +37,48 @@ function nextReportMs(expression: string, timezone: string, afterMs: number): nu
 export function createScheduledReport(app: App, config: ReportConfig, now: () => number) {
   const { connection, owner } = app;
   const { recordUrls, notifications } = app.config;
-  /** By the subject of its row. */
-  const areas = new Map(config.areas.map((one) => [areaText(one.area), one]));
-  const subjects = ['', ...areas.keys()];
 
   /** Writes the files first and mails last, because writing twice is harmless and mailing twice is not. */
-  async function create(
-    { id, log, config: own }: Account,
-    of: ReportConfig['areas'][number] | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { reportTitle: title, reportEmailTo = config.emailTo } = own;
-    const to = of?.emailTo ?? reportEmailTo;
+  async function create({ id, log, config: own }: Account, signal: AbortSignal): Promise<void> {
+    const { reportTitle: title, reportEmailTo: to = config.emailTo } = own;
     const server = to.length === 0 ? undefined : notifications.mail;
-    // Only other accounts or areas have recipients.
+    // Only other accounts have recipients.
     if (config.folder === undefined && server === undefined) return;
     let workbook: Buffer | undefined;
     const report = await readReport(connection, id, {
-      area: of?.area ?? null,
       recordUrls,
       async also(snapshot) {
         if (isAnythingRead(snapshot.report)) workbook = await buffer(toWorkbook(snapshot));
       },
     });
     // Some file systems forbid other characters.
-    const name = ['safety-report', id, ...(of === undefined ? [] : [areaText(of.area)]), report.today]
-      .join('-')
-      .replace(/[^\p{L}\p{N}.@_-]+/gu, '_');
+    const name = `safety-report-${id}-${report.today}`.replace(/[^\p{L}\p{N}.@_-]+/gu, '_');
     const xlsx = workbook && encodeURI(`${name}.xlsx`);
     const page = renderReport(report, { title, along: { xlsx } });
-    const what = of === undefined ? 'the report' : `the report of ${areaText(of.area)}`;
     if (config.folder !== undefined) {
       const path = join(config.folder, name);
       if (workbook !== undefined) await writeWholeFile(`${path}.xlsx`, workbook, 'report_unwritable');
       await writeWholeFile(`${path}.html`, page, 'report_unwritable');
-      log.info(`${what} was written to ${path}.html`);
+      log.info(`the report was written to ${path}.html`);
     }
     if (server === undefined) return;
     const signature = `safety-sync ${VERSION}, account ${id}, ${owner}`;
     const message = toReportMail(report, { title, name, page, workbook, signature });
     const problem = await deliver(createMail(server, to), message, signal, MAIL_ATTEMPT_MS);
     if (problem !== null) log.warn(`${problem}; the others get the report`);
-    log.info(`${what} was mailed`);
+    log.info('the report was mailed');
   }
 
   /** The plan after an attempt: the next report, or the next attempt. */
   async function attempt(row: OutboxRow, account: Account, signal: AbortSignal): Promise<OutboxRow> {
     const nowMs = now();
     try {
-      await create(account, areas.get(row.subject), signal);
+      await create(account, signal);
       const dueMs = nextReportMs(config.cron, account.config.schedule.timezone, nowMs);
       return { ...row, sent_at: toIso(nowMs), due_at: toIso(dueMs), tries: 0, problem: null };
     } catch (caught) {
       const { code, message, advice } = toKnownError(caught);
-      const what = row.subject === '' ? 'the report' : `the report of ${row.subject}`;
-      account.log.error({ error_code: code }, `${what}: ${code}: ${message}; trying again. ${advice}`);
+      account.log.error({ error_code: code }, `the report: ${code}: ${message}; trying again. ${advice}`);
       const tries = row.tries + 1;
       const dueMs = nowMs + (signal.aborted ? 0 : backoff(tries, DELAYS));
       return { ...row, tries, problem: code, due_at: toIso(dueMs) };
@@ -104,23 +90,15 @@ export function createScheduledReport(app: App, config: ReportConfig, now: () =>
     const { timezone } = account.config.schedule;
     const detail = `${config.cron} ${timezone}`;
     const rows = (await readOutbox(one, [id])).filter(({ channel }) => channel === 'report');
-    // A plan of another schedule, or of an area that is configured no more, is dropped.
-    const isPlanned = (row: OutboxRow): boolean => row.detail === detail && subjects.includes(row.subject);
-    await deleteRows(
-      one,
-      rows.filter((row) => !isPlanned(row)),
-    );
-    for (const subject of subjects) {
-      if (signal.aborted) return;
-      const row = rows.find((known) => isPlanned(known) && known.subject === subject);
-      if (row !== undefined && toMs(row.due_at ?? row.began_at) > now()) continue;
-      const plan: OutboxRow = {
-        ...{ account_id: id, event: 'report', subject, channel: 'report', code: null, detail },
-        ...{ began_at: toIso(now()), ended_at: null, sent_at: null, tries: 0, problem: null },
-        due_at: toIso(nextReportMs(config.cron, timezone, now())),
-      };
-      await saveRows(one, [row === undefined ? plan : await attempt(row, account, signal)]);
-    }
+    // A plan of another schedule is replaced.
+    const row = rows.find((known) => known.detail === detail);
+    if (signal.aborted || (row !== undefined && toMs(row.due_at ?? row.began_at) > now())) return;
+    const plan: OutboxRow = {
+      ...{ account_id: id, event: 'report', subject: '', channel: 'report', code: null, detail },
+      ...{ began_at: toIso(now()), ended_at: null, sent_at: null, tries: 0, problem: null },
+      due_at: toIso(nextReportMs(config.cron, timezone, now())),
+    };
+    await saveRows(one, [row === undefined ? plan : await attempt(row, account, signal)]);
   }
 
   return async (signal: AbortSignal): Promise<void> => {

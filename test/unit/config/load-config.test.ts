@@ -183,16 +183,6 @@ test('recipients of mail need a mail server and a sender, a scheduled report a s
     expect(said).toContain(`${name} is not set`);
   const REPORT_CRON = '0 7 * * 1';
   expect(problemsOf({ ...good, REPORT_CRON })).toContain('set REPORT_EMAIL_TO, REPORT_DIR, or both');
-  const areas = 'field_office=Houston – Pasadena: a@example.com, b@example.com;\n supervisor=Ruth Santos';
-  const env = { ...good, ...mail, REPORT_CRON, REPORT_AREAS: areas };
-  expect(() => load(env)).toThrow('an area without addresses needs REPORT_DIR');
-  expect(load({ ...env, REPORT_DIR: '/reports' }).notifications.report?.areas).toEqual([
-    {
-      area: { kind: 'field_office', name: 'Houston – Pasadena' },
-      emailTo: ['a@example.com', 'b@example.com'],
-    },
-    { area: { kind: 'supervisor', name: 'Ruth Santos' }, emailTo: [] },
-  ]);
 });
 
 test('webhook URLs, their paths and every spelling of a password are redacted', () => {
