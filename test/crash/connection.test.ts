@@ -1,7 +1,10 @@
 /** A database that goes away: every statement is answered, and nothing is stored unawares over a second connection. */
+import { getEventListeners, once } from 'node:events';
 import { sql } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
+import { connectSocket } from '../../src/engine/database/connect-socket.ts';
 import type { Connection } from '../../src/engine/database/connection.ts';
+import { parseDatabaseUrl } from '../../src/engine/database/database-url.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { startListeningProxy } from '../support/listening-proxy.ts';
 import { openFreeStream } from '../support/open-stream.ts';
@@ -53,6 +56,19 @@ test('a session whose backend is terminated at any moment completes or rejects e
     expect(await outcome(session.db.execute(sql`select 1`))).toBe('refused');
     expect(await outcome(session.close())).toBe('answered');
   }
+});
+
+test('a socket that has ended is kept by nothing, although the signal that could have ended it lives on', async () => {
+  const { signal } = new AbortController();
+  const socket = await connectSocket(parseDatabaseUrl(admin.url), signal);
+  expect(getEventListeners(signal, 'abort')).not.toEqual([]);
+  const closed = once(
+    socket.on('error', () => undefined),
+    'close',
+  ).catch(() => undefined);
+  socket.destroy();
+  await closed;
+  await expect.poll(() => getEventListeners(signal, 'abort')).toEqual([]);
 });
 
 test('a session that broke sends nothing over a second connection', async () => {

@@ -51,8 +51,12 @@ export async function connectSocket(address: DatabaseAddress, signal: AbortSigna
   const place = path ?? `${host}:${port}`;
   // Without Nagle's algorithm, because each small COPY would wait some 40 ms for an acknowledgement.
   const target = path === undefined ? { host, port, noDelay: true } : { path };
-  const socket = net.connect({ ...target, signal });
+  const socket = net.connect(target);
   failWhenClosed(socket);
+  // Node.js, if it gets the signal, keeps each socket for as long as the signal lives.
+  const onAbort = (): void => void socket.destroy();
+  signal.addEventListener('abort', onAbort);
+  socket.once('close', () => signal.removeEventListener('abort', onAbort));
   const late = toConnectionError(
     'CONNECT_TIMEOUT',
     `no connection to ${place} within ${connectTimeoutSeconds} s`,
