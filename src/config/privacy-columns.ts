@@ -12,7 +12,6 @@ export function privacyProblems({
   omit,
   pseudonymize,
 }: Readonly<Record<'omit' | 'pseudonymize', readonly string[]>>): string[] {
-  if (omit.length + pseudonymize.length === 0) return [];
   const all = storedColumns(STREAMS);
   const byName = new Map(all.map((column) => [columnName(column), column]));
   const canGo = all.filter(({ needed }) => needed === null);

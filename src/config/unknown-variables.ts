@@ -12,7 +12,7 @@ const OTHERS = /_SERVICE_(?:HOST|PORT)(?:_|$)|_PORT(?:_\d+_(?:TCP|UDP)(?:_|$)|$)
 export function findUnknownVariables(env: Environment, names: readonly string[]): string[] {
   const bareOf = (name: string): string => (names.includes(name) ? name : name.replace(/_FILE$/i, ''));
   const set = Object.keys(env).filter((name) => (env[name] ?? '') !== '');
-  const known = set.map(bareOf).filter((name) => names.includes(name));
+  const bareNames = set.map(bareOf);
   return set.flatMap((name) => {
     const bare = bareOf(name).toUpperCase();
     if (names.includes(bareOf(name)) || OTHERS.test(bare)) return [];
@@ -22,7 +22,7 @@ export function findUnknownVariables(env: Environment, names: readonly string[])
     const meant = names.includes(inner) ? inner : closestName(bare, names, mostErrors);
     if (meant === undefined) return isOwn ? [name] : [];
     // Beside the variable itself, a name that is only alike is that of another program, such as DATABASE_URI.
-    if (!isOwn && known.includes(meant)) return [];
+    if (!isOwn && bareNames.includes(meant)) return [];
     return [`${name} (did you mean ${meant}${/_FILE$/i.test(name) ? '_FILE' : ''}?)`];
   });
 }

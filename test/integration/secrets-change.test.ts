@@ -3,7 +3,6 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createRequestMeter } from '../../src/engine/api/requests.ts';
-import { createUrlReader } from '../../src/config/read-variables.ts';
 import { clientFor } from '../support/api-client.ts';
 import { createCliFixture } from '../support/cli-fixture.ts';
 import { folderForTest, forEachTest } from '../support/lifetime.ts';
@@ -64,17 +63,4 @@ test('a worker continues as soon as the token is replaced in its file, without w
   expect(worker.stderr).not.toContain(NEW_TOKEN);
   worker.kill('SIGTERM');
   await worker.finished;
-});
-
-test('only the password of a replaced URL takes effect, because another server or database requires a restart', async () => {
-  const url = 'postgres://u:old@host:5432/warehouse';
-  const path = join(await folderForTest('safety-sync-secrets-'), 'url');
-  const readUrl = createUrlReader(url, path, () => undefined);
-  expect(readUrl()).toBe(url);
-  for (const other of ['postgres://u:new@other:5432/warehouse', 'postgres://u:p@ss@host:5432/warehouse']) {
-    await writeFile(path, other);
-    expect(readUrl()).toBe(url);
-  }
-  await writeFile(path, 'postgres://u:new@host:5432/warehouse\n');
-  expect(readUrl()).toBe('postgres://u:new@host:5432/warehouse');
 });

@@ -52,6 +52,7 @@ describe('an accounts file', () => {
   token_file: south
   equipment_types: [0021, ext-22, 12345678901234567890]
   reporting_timezone: Europe/Oslo
+  report_title: South Ltd
   report_email_to: south@example.com, Boss <boss@example.com>
   schedule:
     all: "*/30 * * * *"
@@ -79,25 +80,34 @@ describe('an accounts file', () => {
         // Exactly as written: neither zeros nor digits are lost.
         equipmentTypes: ['0021', 'ext-22', '12345678901234567890'],
         reportingTimezone: 'Europe/Oslo',
+        reportTitle: 'South Ltd',
         reportEmailTo: ['south@example.com', 'Boss <boss@example.com>'],
-        schedule: { timezone: 'Europe/Oslo', streams: { resources: '*/30 * * * *', users: null } },
+        schedule: { timezone: 'Europe/Oslo', streams: { followups: '*/30 * * * *', users: null } },
       },
     ]);
     expect(config.secrets).toEqual(expect.arrayContaining(['north-token', 'south-token']));
   });
 
   test('an accounts file can be JSON, or use YAML anchors for common values', async () => {
-    const entries = [{ name: 'a', base_url: 'https://a.example', token: 't', equipment_types: [21] }];
+    const entries = [
+      { name: 'a', base_url: 'https://a.example', token: 't', equipment_types: [21], report_title: null },
+    ];
     expect((await load(JSON.stringify(entries, null, 2))).accounts).toMatchObject([
-      { accountId: 'a', equipmentTypes: ['21'] },
+      { accountId: 'a', equipmentTypes: ['21'], reportTitle: null },
     ]);
+    // More than the parser's usual limit of aliases.
+    const more = Array.from({ length: 120 }, (_, index) => `- { <<: *north, name: a${index} }`);
     const { accounts } = await load(`
 - &north { name: north, base_url: https://one.example, token: t }
 - { <<: *north, name: south, schedule: off }
+- { <<: *north, name: west, schedule: '5 * * * *' }
+${more.join('\n')}
 `);
-    expect(accounts).toMatchObject([
+    expect(accounts).toHaveLength(123);
+    expect(accounts.slice(0, 3)).toMatchObject([
       { accountId: 'north', service: { baseUrl: 'https://one.example' } },
       { accountId: 'south', schedule: { reconcile: null, streams: { followups: null } } },
+      { accountId: 'west', schedule: { reconcile: '30 2 * * 0', streams: { followups: '5 * * * *' } } },
     ]);
   });
 
@@ -139,6 +149,9 @@ describe('problems of an accounts file', () => {
     folowups: off
     users: daily
 - just a text
+-
+- base_url: { at: https://west.example }
+  name:
 `,
       { HTTP_PORT: 'eighty' },
     );
@@ -154,6 +167,11 @@ describe('problems of an accounts file', () => {
         "SAFETY_ACCOUNTS_FILE, entry 2 (east), schedule.users: expected a cron expression of 5 or 6 fields, or off, got "daily"",
         "SAFETY_ACCOUNTS_FILE, entry 2 (east), base_url is not set: the service’s address, e.g. https://service.example.com",
         "SAFETY_ACCOUNTS_FILE, entry 3, expected a map with name, base_url and token",
+        "SAFETY_ACCOUNTS_FILE, entry 4, expected a map with name, base_url and token",
+        "SAFETY_ACCOUNTS_FILE, entry 5, base_url: expected a text, or a list of texts",
+        "SAFETY_ACCOUNTS_FILE, entry 5, name is not set: account_id of its rows",
+        "SAFETY_ACCOUNTS_FILE, entry 5, base_url is not set: the service’s address, e.g. https://service.example.com",
+        "SAFETY_ACCOUNTS_FILE, entry 5, token is not set: the API token (or token_file)",
       ]
     `);
   });
@@ -175,21 +193,23 @@ describe('problems of an accounts file', () => {
     ],
     ['of a file that is no YAML', '- name: x\n  token: canary-secret-token: "\n canary-secret-token'],
     ['that is taken for an alias', '- token: *canary-secret-token'],
-    ['that is no token', '- { name: a, token: "canary-secret-token and more" }'],
+    ['that is no token', '- { name: canary-secret and more, token: canary-secret and more }'],
   ])('no problem shows a token %s', async (_, content) => {
     expect((await problemsOf(content)).join('\n')).not.toContain('canary-secret');
   });
 });
 
 describe('--account', () => {
-  const two = `${NORTH}- { name: south, base_url: https://south.example, token: t }\n`;
+  const file = `${NORTH}- &south { name: south, base_url: https://south.example, token: t }
+- { <<: *south, name: centre }
+`;
 
   test('--account selects accounts, in the order of the file; an unknown name is an error that lists the existing ones', async () => {
-    const { accounts } = await load(two, { accounts: ['south', 'north', 'south'] });
-    expect(accounts.map(({ accountId }) => accountId)).toEqual(['north', 'south']);
-    await expect(load(two, { accounts: ['south', 'west', 'east'] })).rejects.toMatchObject({
+    const { accounts } = await load(file, { accounts: ['centre', 'north', 'centre'] });
+    expect(accounts.map(({ accountId }) => accountId)).toEqual(['north', 'centre']);
+    await expect(load(file, { accounts: ['south', 'west', 'east'] })).rejects.toMatchObject({
       code: 'usage_invalid',
-      message: '--account: no account is named west, east; there are north, south',
+      message: '--account: no account is named west, east; there are north, south, centre',
     });
   });
 });

@@ -7,6 +7,7 @@ import { loadConfig } from '../../../src/config/load-config.ts';
 import { describeUnlimited, requestsPerMinuteOf } from '../../../src/config/account-config.ts';
 import { listSettings } from '../../support/settings.ts';
 import { recordUrlOf } from '../../../src/shared/record-urls.ts';
+import { createUrlReader } from '../../../src/config/read-variables.ts';
 import { VARIABLES } from '../../../src/config/variables.ts';
 import { folderForTest } from '../../support/lifetime.ts';
 
@@ -36,6 +37,7 @@ test('all invalid variables are reported at once, each with the expected value, 
   const env = {
     ...good,
     SAFETY_TOKEN: 'two words',
+    HTTP_PORT: '65536',
     API_CONCURRENCY: '0',
     API_REQUESTS_PER_MINUTE: '3',
     SYNC_CRON_USERS: 'sometimes',
@@ -49,6 +51,7 @@ test('all invalid variables are reported at once, each with the expected value, 
     ALERT_WEBHOOK_URL: 'hooks.example/secret-word',
     SMTP_URL: 'smtp://me:secret-word%@mail.example',
     RECORD_URL_TEMPLATE_EQUIPMENT: 'https://{id}.example.com/',
+    USERS_KEEP: 'email,phone',
   };
   expect(problemsOf(env)).toMatchInlineSnapshot(`
     "the configuration is not usable:
@@ -56,6 +59,8 @@ test('all invalid variables are reported at once, each with the expected value, 
       - SAFETY_EQUIPMENT_TYPES: expected equipmentType_id values, separated by commas, got "21;22"
       - DATABASE_URL: expected postgres://user:password@host:port/database, got something else (not shown)
       - REPORTING_TIMEZONE: expected the name of a time zone with a place, such as Europe/Oslo, got "CET"
+      - USERS_KEEP: expected any of email, username, phones, emergency_contacts, metavalues, separated by commas, got "email,phone"
+      - HTTP_PORT: expected a port, 0 to 65535, got "65536"
       - LOG_LEVEL: expected one of trace, debug, info, warn, error, fatal, silent, got "loud"
       - ALERT_WEBHOOK_URL: expected the https:// URL of a webhook, got something else (not shown)
       - SMTP_URL: expected smtp://user:password@host:port, or smtps://, got something else (not shown)
@@ -88,7 +93,7 @@ test('URL and token are sufficient, and every setting that .env.example names ex
 });
 
 test('plain http is accepted only for this machine, or if insecure http is allowed', () => {
-  for (const name of ['SAFETY_BASE_URL', 'ALERT_WEBHOOK_URL']) {
+  for (const name of ['SAFETY_BASE_URL', 'ALERT_WEBHOOK_URL', 'ALERT_HEARTBEAT_URL']) {
     expect(problemsOf({ ...good, [name]: 'http://127.0.0.1.evil.example/hook' })).toMatch(
       new RegExp(`${name}: plain http:// to 127.0.0.1.evil.example .*SAFETY_ALLOW_INSECURE_HTTP=true`),
     );
@@ -97,12 +102,23 @@ test('plain http is accepted only for this machine, or if insecure http is allow
   }
 });
 
-test.each(['https://service.example/', 'https://service.example/v1', 'https://Service.example:443/v1/'])(
-  'the service URL %s is accepted',
-  (SAFETY_BASE_URL) => {
-    expect(accountOf({ ...good, SAFETY_BASE_URL })?.service?.baseUrl).toBe(good.SAFETY_BASE_URL);
-  },
-);
+test.each([
+  ['https://service.example/', 'https://service.example'],
+  ['https://Service.example:443/v1', 'https://service.example'],
+  ['https://service.example/v1/of//v1/', 'https://service.example/v1/of'],
+])('the service URL %s is accepted', (SAFETY_BASE_URL, baseUrl) => {
+  expect(accountOf({ ...good, SAFETY_BASE_URL })?.service?.baseUrl).toBe(baseUrl);
+});
+
+test.each([
+  ['https://me@service.example', 'leave user and password out'],
+  ['https://:word@service.example', 'leave user and password out'],
+  ['https://service.example?a', 'leave out what follows'],
+  ['https://service.example#a', 'leave out what follows'],
+  ['ftp://service.example', 'expected an https:// URL'],
+])('the service URL %s is refused', (SAFETY_BASE_URL, problem) => {
+  expect(problemsOf({ ...good, SAFETY_BASE_URL })).toContain(`SAFETY_BASE_URL: ${problem}`);
+});
 
 test('a record URL contains the id of the record, URL-encoded', () => {
   const { recordUrls } = load({
@@ -147,15 +163,38 @@ test('every variable is read from the file that its _FILE variable names, withou
   const env = Object.fromEntries(Object.keys(VARIABLES).map((name) => [`${name}_FILE`, path]));
   const said = problemsOf(env);
   for (const name of Object.keys(VARIABLES)) expect(said, name).toContain(`${name}_FILE: `);
-  const SAFETY_TOKEN_FILE = await fileWith('from-a-file\r\n');
+  const SAFETY_TOKEN_FILE = await fileWith('\ufefffrom-a-file\r\n');
   const url = { SAFETY_BASE_URL: good.SAFETY_BASE_URL };
   expect(accountOf({ ...url, SAFETY_TOKEN_FILE })?.service?.token).toBe('from-a-file');
-  expect(problemsOf({ ...url, SAFETY_TOKEN_FILE: await fileWith('\n') })).toContain('SAFETY_TOKEN_FILE');
+  expect(problemsOf({ ...url, SAFETY_TOKEN_FILE: await fileWith('\n') })).toContain(
+    '_FILE: the file is empty',
+  );
   expect(problemsOf({ ...good, SAFETY_TOKEN_FILE })).toContain('both set');
+  const DATABASE_URL_FILE = await fileWith('postgres://host/warehouse\n');
+  expect(load({ ...good, DATABASE_URL_FILE })).toMatchObject({
+    ...{ databaseUrl: 'postgres://host/warehouse', databaseUrlFile: DATABASE_URL_FILE },
+  });
+});
+
+test('only the password of a replaced URL takes effect, because another server or database requires a restart', async () => {
+  const url = 'postgres://u:old@host:5432/warehouse';
+  const path = await fileWith('');
+  const news: string[] = [];
+  const readUrl = createUrlReader(url, path, (changed) => news.push(changed));
+  expect(readUrl()).toBe(url);
+  for (const other of ['postgres://u:new@other:5432/warehouse', 'postgres://u:p@ss@host:5432/warehouse']) {
+    await writeFile(path, other);
+    expect(readUrl()).toBe(url);
+  }
+  const changed = 'postgres://u:new@host:5432/warehouse';
+  await writeFile(path, `${changed}\n`);
+  expect([readUrl(), readUrl(), news]).toEqual([changed, changed, [changed]]);
+  expect(createUrlReader(url, undefined, () => undefined)()).toBe(url);
 });
 
 test('a verb that only reads the warehouse needs no service settings', () => {
-  expect(load({}, false).accounts).toMatchObject([{ service: undefined }]);
+  for (const env of [{}, { SAFETY_BASE_URL: good.SAFETY_BASE_URL }])
+    expect(load(env, false).accounts).toMatchObject([{ service: undefined }]);
   expect(problemsOf({})).toMatch(/SAFETY_BASE_URL is not set[^]*SAFETY_TOKEN is not set/);
 });
 
@@ -170,6 +209,10 @@ test('a request budget is 40 a minute, or none for a service at a loopback addre
     describeUnlimited([{ accountId: 'a', service: { baseUrl } }], setting);
   expect(warned(there, null)).toContain('API_REQUESTS_PER_MINUTE=off: there is no request limit');
   expect([warned(here, null), warned(there, 12), warned(there, undefined)]).toEqual([null, null, null]);
+  const services = [there, here, there].map((baseUrl, index) => ({
+    ...{ accountId: `a${index}`, service: { baseUrl } },
+  }));
+  expect(describeUnlimited(services, null)).toContain('there is no request limit for a0, a2.');
 });
 
 const mail = {
@@ -177,12 +220,25 @@ const mail = {
   ALERT_EMAIL_FROM: 'Safety <sync@example.com>',
 };
 
-test('recipients of mail need a mail server and a sender, a scheduled report a schedule and a destination', () => {
-  const said = problemsOf({ ...good, ALERT_EMAIL_TO: 'a@b.example', REPORT_DIR: '/reports' });
-  for (const name of ['SMTP_URL', 'ALERT_EMAIL_FROM', 'REPORT_CRON'])
-    expect(said).toContain(`${name} is not set`);
+test.each([
+  [{ ALERT_EMAIL_TO: 'a@b.example' }, ['SMTP_URL', 'ALERT_EMAIL_FROM']],
+  [{ REPORT_EMAIL_TO: 'a@b.example' }, ['SMTP_URL', 'ALERT_EMAIL_FROM', 'REPORT_CRON']],
+  [{ REPORT_DIR: '/reports' }, ['REPORT_CRON']],
+])('with %j, %j must be set', (env, needed) => {
+  const said = problemsOf({ ...good, ...env });
+  expect(said.match(/\w+(?= is not set)/g)).toEqual(needed);
+});
+
+test('a scheduled report needs a destination, and mail a server and a sender', () => {
   const REPORT_CRON = '0 7 * * 1';
   expect(problemsOf({ ...good, REPORT_CRON })).toContain('set REPORT_EMAIL_TO, REPORT_DIR, or both');
+  const reportOf = (env: Env) => load({ ...good, REPORT_CRON, ...env }).notifications.report;
+  expect(reportOf({ REPORT_DIR: '/reports' })).toMatchObject({ cron: REPORT_CRON, folder: '/reports' });
+  expect(reportOf({ REPORT_DIR: '/reports', REPORT_CRON: 'off' })).toBeUndefined();
+  const { mail: sender, report } = load({ ...good, ...mail }).notifications;
+  expect([sender, report]).toEqual([{ smtpUrl: mail.SMTP_URL, from: mail.ALERT_EMAIL_FROM }, undefined]);
+  for (const env of [{ SMTP_URL: mail.SMTP_URL }, { ALERT_EMAIL_FROM: mail.ALERT_EMAIL_FROM }])
+    expect(load({ ...good, ...env }).notifications.mail).toBeUndefined();
 });
 
 test('webhook URLs, their paths and every spelling of a password are redacted', () => {
@@ -191,10 +247,54 @@ test('webhook URLs, their paths and every spelling of a password are redacted', 
     ...mail,
     ALERT_WEBHOOK_URL: 'https://hooks.example/T1/secret-path',
     ALERT_HEARTBEAT_URL: 'https://ping.example/T2/secret-path',
+    PRIVACY_KEY: 'secret-word of privacy',
+    DATABASE_URL: 'postgres://me:secret-path@host/warehouse',
   });
   const redact = createRedactor(config.secrets);
-  for (const text of ['POST /T1/secret-path', 'GET /T2/secret-path', 'secret-word'])
-    expect(redact(text)).not.toMatch(/secret-(path|word)/);
+  for (const text of [
+    'POST /T1/secret-path',
+    'GET /T2/secret-path',
+    'secret-word',
+    'me:secret-path@',
+    'secret-word of privacy',
+  ])
+    expect(redact(text)).not.toMatch(/secret-(path|word)|privacy/);
+  // A short one may be a word, too.
+  const { secrets } = load({ ...good, ...mail, SMTP_URL: 'smtp://me:pass@mail.example' });
+  expect(createRedactor(secrets)('pass: smtp://me:pass@other')).toBe('pass: smtp://[secret]other');
+});
+
+test('a log is pretty and in colours at a terminal, unless LOG_FORMAT or NO_COLOR is set', () => {
+  const logOf = (env: Env, isTerminal: boolean) =>
+    loadConfig({ ...good, ...env }, { needsService: true, isTerminal }).log;
+  expect(logOf({}, true)).toEqual({ level: 'info', format: 'pretty', colorize: true });
+  expect(logOf({ NO_COLOR: '1', LOG_FORMAT: 'json' }, true)).toMatchObject({
+    ...{ format: 'json', colorize: false },
+  });
+  expect(logOf({}, false)).toMatchObject({ format: 'json', colorize: false });
+});
+
+test('each limit has a variable of its own', () => {
+  const env = {
+    ...{ API_CONCURRENCY: '1', REQUEST_TIMEOUT_MS: '2', RETRY_ATTEMPTS: '3' },
+    ...{ RETRY_MIN_DELAY_MS: '4', RETRY_MAX_DELAY_MS: '5', FOLLOWUPS_OVERLAP_MS: '6' },
+    ...{ RETENTION_DELETED_DAYS: '7', RETENTION_RUNS_DAYS: '8', RETENTION_ISSUES_DAYS: '9' },
+    ...{ HTTP_HOST: 'h', HTTP_PORT: '65535', HTTP_ALLOWED_HOSTS: 'a.example, ,b', HTTP_REPORT: 'yes' },
+    ...{ FRESHNESS_BUDGET_MINUTES: '11', MAX_DELETE_RATIO: '0.12' },
+  };
+  expect(load({ ...good, ...env })).toMatchObject({
+    api: { concurrency: 1, requestTimeoutMs: 2, mostRetries: 3, retryMinDelayMs: 4, retryMaxDelayMs: 5 },
+    runs: { followupsOverlapMs: 6, maxDeleteRatio: 0.12, sliceConcurrency: 1 },
+    retention: { deletedDays: 7, runsDays: 8, issuesDays: 9 },
+    http: { host: 'h', port: 65_535, allowedHosts: ['a.example', 'b'], hasReport: true },
+    freshnessBudgetMinutes: 11,
+  });
+});
+
+test('settings that are usable and perhaps a mistake are warnings', () => {
+  const { unlimited, unknown } = load({ ...good, API_REQUESTS_PER_MINUTE: 'off', SYNC_CORN: 'x' }).warnings;
+  expect([unlimited, unknown].join()).toMatch(/no request limit.*SYNC_CORN/);
+  expect(load(good).warnings).toEqual({ unlimited: null, unknown: null });
 });
 
 test('pseudonyms need a key', () => {
