@@ -1,6 +1,5 @@
 /** Parsers of arguments and options. All throw `usage_invalid`. */
 import * as z from 'zod';
-import { closestName } from '../shared/closest-name.ts';
 import { usageError } from '../shared/errors.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
@@ -9,10 +8,7 @@ import type { StreamName } from '../engine/streams/stream.ts';
 export function parseStreams(names: readonly string[]): StreamName[] {
   const unknown = names.find((name) => !STREAM_NAMES.includes(name));
   if (unknown !== undefined) {
-    const begun = STREAM_NAMES.find((name) => name.startsWith(unknown.toLowerCase()));
-    const meant = begun ?? closestName(unknown.toLowerCase(), STREAM_NAMES);
-    const guess = meant === undefined ? ';' : `, did you mean ${meant}?`;
-    throw usageError(`no stream is named ${unknown}${guess} the streams are ${STREAM_NAMES.join(', ')}`);
+    throw usageError(`no stream is named ${unknown}; the streams are ${STREAM_NAMES.join(', ')}`);
   }
   return names.length === 0 ? [...STREAM_NAMES] : STREAM_NAMES.filter((name) => names.includes(name));
 }

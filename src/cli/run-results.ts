@@ -4,7 +4,6 @@ import type { SafetySyncError } from '../shared/errors.ts';
 import type { Recovery } from '../shared/service-errors.ts';
 import type { RunResult } from '../engine/sync/run.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
-import { groupBy } from '../shared/group-by.ts';
 import { toJsonResult } from '../operate/worker/run-log.ts';
 import { accountColumn, renderRows } from './table.ts';
 import { type Colors, type Terminal } from './terminal.ts';
@@ -74,7 +73,7 @@ export function renderResults(
 export const errorText = ({ message, requestId }: SafetySyncError): string =>
   requestId === undefined ? message : `${message} [request ${requestId}]`;
 
-/** Reasons, errors and their next steps, below the table. An advice is printed once, above its streams. */
+/** Reasons, errors and their next steps, below the table. An advice is printed once. */
 export function renderRemarks(all: readonly AccountResult[], colors: Colors): string[] {
   const isMany = new Set(all.map((one) => one.account_id)).size > 1;
   const line = ({ account_id: account, result }: AccountResult, text: string): string =>
@@ -88,15 +87,14 @@ export function renderRemarks(all: readonly AccountResult[], colors: Colors): st
       ...(rejected > 0 ? [line(one, `${formatCount(rejected)} rejected; see: safety-sync data-issues`)] : []),
     ];
   });
-  const failures = all.flatMap((one) => {
-    if (one.result.outcome !== 'failed') return [];
-    const { code, advice } = one.result.error;
-    return [
-      { heading: `${colors.red(code)}: ${advice}`, text: `  ${line(one, errorText(one.result.error))}` },
-    ];
-  });
-  const grouped = groupBy(failures, ({ heading }) => heading);
-  return [...notes, ...grouped.flatMap((alike) => [alike[0].heading, ...alike.map(({ text }) => text)])];
+  const failures = all.flatMap((one) =>
+    one.result.outcome === 'failed' ? [{ one, error: one.result.error }] : [],
+  );
+  return [
+    ...notes,
+    ...failures.map(({ one, error }) => line(one, errorText(error))),
+    ...new Set(failures.map(({ error: { code, advice } }) => `${colors.red(code)}: ${advice}`)),
+  ];
 }
 
 /** Lines of an answer, after an empty line. */

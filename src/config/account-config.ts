@@ -1,5 +1,4 @@
 /** One account of the service: the settings that differ between accounts of one warehouse. */
-import { nameSome } from '../shared/format.ts';
 import { isLoopback } from '../shared/loopback.ts';
 import { STREAM_NAMES, streamNamed } from '../engine/streams/index.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
@@ -93,19 +92,14 @@ export function requestsPerMinuteOf(baseUrl: string, setting: number | null | un
 
 /** null: every account whose service is on another machine has a request budget. */
 export function describeUnlimited(
-  accounts: readonly {
-    readonly accountId: string;
-    readonly service: { readonly baseUrl: string } | undefined;
-  }[],
+  accounts: readonly { readonly service: { readonly baseUrl: string } | undefined }[],
   setting: number | null | undefined,
 ): string | null {
-  const without = accounts.filter(
+  const isRemote = accounts.some(
     ({ service }) => service !== undefined && !isLoopback(new URL(service.baseUrl).hostname),
   );
-  if (setting !== null || without.length === 0) return null;
-  const ids = without.map(({ accountId: id }) => id);
-  const whose = accounts.length === 1 ? '' : ` for ${nameSome(ids, 5)}`;
-  return `API_REQUESTS_PER_MINUTE=off: there is no request limit${whose}. Over its own limit the service refuses the requests of every integration of the customer`;
+  if (setting !== null || !isRemote) return null;
+  return `API_REQUESTS_PER_MINUTE=off: there is no request limit. Over its own limit the service refuses the requests of every integration of the customer`;
 }
 
 /** By plain http to another machine every host on the way can read the requests. `what` they send. */

@@ -1,15 +1,13 @@
-/** Number of letters to insert, delete, exchange or swap with the next to turn one word into the other. */
+/** Number of letters to insert, delete or exchange to turn one word into the other. */
 function editDistance(one: string, other: string): number {
-  let [before, row]: [number[], number[]] = [[], Array.from({ length: other.length + 1 }, (_, at) => at)];
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
   for (let line = 0; line < one.length; line += 1) {
     const next = [line + 1];
     for (let at = 0; at < other.length; at += 1) {
       const change = (row[at] ?? 0) + (one[line] === other[at] ? 0 : 1);
-      const isSwapped = at > 0 && one[line] === other[at - 1] && one[line - 1] === other[at];
-      const swap = isSwapped ? (before[at - 1] ?? 0) + 1 : Infinity;
-      next.push(Math.min(change, swap, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
+      next.push(Math.min(change, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
     }
-    [before, row] = [row, next];
+    row = next;
   }
   return row.at(-1) ?? 0;
 }

@@ -133,7 +133,7 @@ describe('a sync', () => {
     expect(stdout).toMatch(/^resources +failed/m);
     expect(stdout).toMatch(/^equipments +succeeded/m);
     expect(stdout).toMatch(
-      /^parameter_unexpected: The service refuses a parameter .*\n {2}resources: .*\[request \w+\]$/m,
+      /^resources: .*\[request \w+\]\nparameter_unexpected: The service refuses a parameter /m,
     );
     expect(code).toBe(1);
   });

@@ -25,7 +25,7 @@ it('two commands share the embedded server, the last one stops it, and stored ro
   await held.opened;
   const status = await fixture.cli.run(['status'], env());
   expect(status.stderr).toContain('(already running)');
-  expect(status.stdout).toMatch(/^resources +fresh .* 25 +0 +0$/m);
+  expect(status.stdout).toMatch(/^resources +fresh .* 25 +0 +0 /m);
   expect(isServing()).toBe(true);
   released.open();
   const { code, stdout, stderr } = await sync.finished;

@@ -33,16 +33,6 @@ describe('the verb report', () => {
     expect((await readdir(fixture.cli.directory)).filter((name) => name.includes('.tmp'))).toEqual([]);
   });
 
-  it('report --json prints figures and the first rows of each list, and writes no file', async () => {
-    const { code, stdout } = await run('--json', '--out', fileOf('none.html'));
-    const { account_id: account, timezone, figures, lists } = JSON.parse(stdout) as Record<string, object>;
-    expect([account, timezone]).toEqual(['default', 'UTC']);
-    expect(Object.keys(figures ?? {})).toContain('expired_inspections');
-    expect(Object.keys(lists ?? {})).toContain('overdue-followups');
-    expect(code).toBe(0);
-    expect(await readdir(fixture.cli.directory)).not.toContain('none.html');
-  });
-
   it('report writes the lists as CSV files and as a workbook, alone or with the page, which links to them', async () => {
     const alone = await run('--csv', fileOf('lists/of-today'), '--xlsx', fileOf('lists.xlsx'));
     expect(alone.stdout).toBe(
@@ -65,8 +55,6 @@ describe('the verb report', () => {
       'select min(label) as label from safety.people_field_offices',
     );
     const area = `field_office=${office?.label ?? ''}`;
-    const { stdout } = await run('--area', area, '--json');
-    expect(JSON.parse(stdout)).toMatchObject({ area });
     const page = await run('--area', area, '--out', '-');
     expect(page.stdout).toContain(`<h1>Office ${office?.label ?? ''}</h1>`);
     expect(page.stdout).toContain(`safety-sync report --area &#39;${area}&#39; --xlsx FILE --csv DIR`);

@@ -131,7 +131,7 @@ describe('accounts rename', () => {
         expect([refused.code, refused.stdout]).toEqual([
           1,
           expect.stringContaining(
-            'account_busy: Finish it with the same command: safety-sync accounts rename north south\n  users: account north is being renamed to south, which was not finished\n',
+            'users: account north is being renamed to south, which was not finished\naccount_busy: Finish it with the same command: safety-sync accounts rename north south\n',
           ),
         ]);
       }

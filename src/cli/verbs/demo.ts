@@ -97,8 +97,7 @@ const indent = (text: string): string => text.replace(/^(?=.)/gm, '  ');
 
 async function runDemo(context: CommandContext, { serve = false }: { serve?: boolean }): Promise<number> {
   const { terminal, signal, env } = context;
-  const { colors, width } = terminal;
-  const inside = { colors, width: width && width - 2 };
+  const { colors } = terminal;
   const startedMs = performance.now();
   let passedMs = -PAST_DAYS * DAY_MS - PASSING_MS;
   const now = () => Date.now() + passedMs;
@@ -142,7 +141,7 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
 
     section('2  First sync: everything, six weeks ago');
     const first = await syncInThePast(db, -passedMs, () => sync());
-    terminal.print(indent(renderResults(first, inside)));
+    terminal.print(renderResults(first, terminal));
     for (let day = 1; day <= PAST_DAYS; day += 1) {
       passedMs += DAY_MS;
       sandbox.live.day();
@@ -160,7 +159,7 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
       `${CHANGES} changes at the service: new follow-ups, replies, trainings, inspections; 20 minutes pass`,
     );
     const second = await sync();
-    terminal.print(indent(renderResults(second, inside)));
+    terminal.print(renderResults(second, terminal));
     const both = [...first, ...second];
     terminal.print(indent(renderRemarks(both, colors).join('\n')));
 

@@ -3,7 +3,6 @@ import { AREA_KINDS, parseArea } from '../../shared/area.ts';
 import { readReport } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { writeCsv, writeWorkbook } from '../../pages/report/take-along.ts';
-import { toJsonReport } from '../../pages/report/json-report.ts';
 import { usageError } from '../../shared/errors.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { onlyAccountOf, type Verb } from '../verb.ts';
@@ -29,11 +28,10 @@ export const report: Verb<Flags> = {
     ],
     ['--csv <dir>', 'writes each list of the page into this directory as a CSV file with all its rows'],
     ['--xlsx <file>', 'writes these lists as the sheets of one workbook'],
-    ['--json', 'its figures and the first rows of its lists as JSON on stdout instead of the page'],
   ],
   common: ['account'],
   async run({ app, terminal }, options) {
-    const { csv, xlsx, json } = options;
+    const { csv, xlsx } = options;
     const isTakenAlong = csv !== undefined || xlsx !== undefined;
     const out = options.out ?? (isTakenAlong ? undefined : DEFAULT_FILE);
     if (out !== undefined && xlsx !== undefined && resolve(out) === resolve(xlsx))
@@ -52,9 +50,8 @@ export const report: Verb<Flags> = {
         if (xlsx !== undefined) await writeWorkbook(snapshot, xlsx);
       },
     });
-    const say = (line: string): void => terminal[json || out === STDOUT ? 'note' : 'print'](line);
-    if (json) terminal.print(JSON.stringify(toJsonReport(report)));
-    else if (out !== undefined) {
+    const say = (line: string): void => terminal[out === STDOUT ? 'note' : 'print'](line);
+    if (out !== undefined) {
       const folder = dirname(resolve(out === STDOUT ? '.' : out));
       const hrefOf = (path: string): string => encodeURI(relative(folder, resolve(path)));
       const areaFlag = options.area === undefined ? '' : ` --area '${options.area.replaceAll("'", `'\\''`)}'`;

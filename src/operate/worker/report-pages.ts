@@ -1,7 +1,6 @@
 /** `/report` and its downloads, with HTTP_REPORT. Each is made at most once in five minutes, one after the other. */
 import { buffer, text } from 'node:stream/consumers';
 import type { App } from '../../app.ts';
-import { toJsonReport } from '../../pages/report/json-report.ts';
 import { LIST_NAMES } from '../../pages/report/lists.ts';
 import { readReport, type Snapshot } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
@@ -46,7 +45,6 @@ const FILES: Readonly<Record<string, Make>> = {
       }),
       headers: { 'content-security-policy': POLICY },
     }),
-  '/report.json': ({ report }) => Promise.resolve(jsonPage(200, toJsonReport(report))),
   '/report.xlsx': async (snapshot) =>
     fileOf('safety-report.xlsx', WORKBOOK_TYPE, await buffer(toWorkbook(snapshot))),
   ...Object.fromEntries(

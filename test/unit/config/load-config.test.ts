@@ -206,7 +206,7 @@ test('a request budget is 40 a minute, or none for a service at a loopback addre
   expect([numberFor(there, '12'), numberFor(here, '12')]).toEqual([12, 12]);
   expect([numberFor(there, 'off'), numberFor(here, 'off')]).toEqual([null, null]);
   const warned = (baseUrl: string, setting: number | null | undefined) =>
-    describeUnlimited([{ accountId: 'a', service: { baseUrl } }], setting);
+    describeUnlimited([{ service: { baseUrl } }], setting);
   expect(warned(there, null)).toContain('API_REQUESTS_PER_MINUTE=off: there is no request limit');
   expect([warned(here, null), warned(there, 12), warned(there, undefined)]).toEqual([null, null, null]);
   const services = [there, here, there].map((baseUrl, index) => ({
