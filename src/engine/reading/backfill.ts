@@ -55,10 +55,15 @@ export async function* readBackfill(
   let slices = [...ledger.slices];
   let watermark = plan?.watermark ?? null;
   const newest = await run.askNewest(toFilters(range));
+  /** The first response of the newest slice, unless it reaches below it. The total is that of all slices. */
+  let ofNewestSlice: ListPage | undefined;
   if (plan === undefined || restart || watermark === null || !isSameRange(plan, range)) {
     watermark = newest ? nextWatermark(null, readFirstResponse(newest, service.clock.now())) : null;
     const ranges = newest ? await cut(run, range, newest, settings.sliceConcurrency) : [range];
     slices = ranges.map((one) => unreadSlice(one, 'pending'));
+    const [slice = range, ...others] = slices;
+    if (others.length === 0) ofNewestSlice = newest;
+    else if (newest && isNewestFirst(newest.records, slice)) ofNewestSlice = { ...newest, paging: undefined };
     yield writes({ kind: 'plan', plan: { ...range, watermark }, slices });
     yield { kind: 'commit' };
   }
@@ -75,6 +80,7 @@ export async function* readBackfill(
       return { writes: [{ kind: 'slice', slice }], progress: toProgress() };
     };
     const { first } = yield* walk(run, begun, {
+      newest: at === 0 ? ofNewestSlice : undefined,
       begun,
       note({ readToMs, records: count, expected }) {
         const ms = Math.max(readToMs, begun.fromMs);

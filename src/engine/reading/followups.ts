@@ -91,11 +91,15 @@ async function* readEverything(run: FollowupRun, watermark: number | null): Step
   yield writes({ kind: 'complete_read' });
   yield { kind: 'commit' };
   const begunMs = read.service.clock.monotonicMs();
-  const { first, newestMs = -Infinity } = (yield* readWhole(run, [WHOLE_TIME], await readOpen(run))) ?? {};
+  const {
+    first,
+    announced,
+    newestMs = -Infinity,
+  } = (yield* readWhole(run, [WHOLE_TIME], await readOpen(run))) ?? {};
   const outcome = toOutcome(run, { watermark: first ? nextWatermark(watermark, first) : watermark });
   if (first === undefined || outcome.failure !== null) return outcome;
   const changedUpToMs = Math.max(newestMs, first.timeMs - LATE_MS);
-  const totals = [first.total, await run.askTotal()].filter((total) => total !== undefined);
+  const totals = [announced, await run.askTotal()].filter((total) => total !== undefined);
   const tookMs = Math.round(read.service.clock.monotonicMs() - begunMs);
   return {
     ...outcome,

@@ -26,6 +26,8 @@ const NARROWER = 8;
 
 interface WalkStart {
   readonly filters?: Params;
+  /** The newest records of the range, which were requested already. Without a total it is one of a larger range. */
+  readonly newest?: ListPage | undefined;
   /** How far an earlier walk came. */
   readonly begun?: Pick<LedgerSlice, 'readToMs' | 'records'>;
   /** What is stored together with the records of a response. Everything from `readToMs` on was yielded, but what failed. */
@@ -35,6 +37,8 @@ interface WalkStart {
 interface WalkEnd {
   /** undefined: no request succeeded. */
   readonly first: FirstResponse | undefined;
+  /** Number of records in the range, by the first response with a total. */
+  readonly announced: number | undefined;
   /** The latest `updated_on` of all records. */
   readonly newestMs: number;
 }
@@ -58,12 +62,14 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
   /** Creation times by name. */
   const seen = new Map<string, number>();
   let first: FirstResponse | undefined;
+  let announced: WalkEnd['announced'];
   let newestMs = -Infinity;
   let failures = 0;
   let reachedMs = begun.readToMs;
 
   const paramsOf = (part: TimeSlice): Params => ({ ...filters, ...toFilters(part) });
   const nameOf = (record: Received): string => recordName(record, run.keyField);
+  const countSeen = (fromMs: number): number => [...seen.values()].filter((ms) => ms >= fromMs).length;
 
   /** Those records of a page that this walk has not yielded before. */
   function take(page: readonly Received[], toMs: number): RecordsStep {
@@ -82,8 +88,8 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
       ...records(news.filter(isNotRejectedYet)),
       ...note?.({
         readToMs: toMs,
-        records: begun.records + [...seen.values()].filter((ms) => ms >= toMs).length,
-        expected: first?.total ?? null,
+        records: begun.records + countSeen(toMs),
+        expected: announced ?? null,
       }),
     };
   }
@@ -116,15 +122,17 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     run.notes.push(
       `read by page numbers, which is slower: ${run.method}, created ${describeRange(range)}, is not sorted by creation time, newest first, or lacks what it announces`,
     );
-    return { first, newestMs };
+    return { first, announced, newestMs };
   }
 
+  let { newest } = start;
   let limit = run.pageSize;
   for (let upperMs = begun.readToMs; upperMs > range.fromMs;) {
     const part = { fromMs: range.fromMs, toMs: upperMs };
     let page: ListPage;
     try {
-      page = await run.ask({ ...paramsOf(part), limit }, limit < run.pageSize);
+      page = newest ?? (await run.ask({ ...paramsOf(part), limit }, limit < run.pageSize));
+      newest = undefined;
     } catch (error) {
       if (!isRequestSpecific(error)) throw error;
       if (limit > 1) limit = Math.max(1, Math.floor(limit / NARROWER));
@@ -139,6 +147,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
       continue;
     }
     first ??= readFirstResponse(page, clock.now());
+    if (page.paging?.total !== undefined) announced ??= countSeen(upperMs) + page.paging.total;
     const last = page.records.at(-1);
     const total = page.paging?.total ?? (last === undefined ? 0 : Infinity);
     if (page.records.length < limit && new Set(page.records.map(nameOf)).size >= total) {
@@ -156,11 +165,11 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
       upperMs = Math.min(second.fromMs, upperMs - 1);
     }
   }
-  if (failures === 0 && begun.records === 0 && first !== undefined && seen.size < (first.total ?? 0)) {
+  if (failures === 0 && begun.records === 0 && first !== undefined && seen.size < (announced ?? 0)) {
     // Records were deleted, or the order is another one. What changed since the first response does not count.
     const updated_before = Math.max(first.timeMs, (first.seenMs ?? 0) + 1);
     const { paging } = await run.ask({ ...paramsOf(range), updated_before, limit: 1 });
     if (seen.size < (paging?.total ?? 0)) return yield* readAllByPages();
   }
-  return { first, newestMs };
+  return { first, announced, newestMs };
 }

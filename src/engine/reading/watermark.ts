@@ -8,19 +8,15 @@ export interface FirstResponse {
   readonly seenMs: number | undefined;
   /** Its Date; the worker's clock where it has none. */
   readonly timeMs: number;
-  readonly total: number | undefined;
 }
 
 /** An `updated_on` after the response's own time is an error of the data: the latest one that is not counts, else its Date. */
-export function readFirstResponse(
-  { records, serviceTimeMs, paging }: ListPage,
-  ourMs: number,
-): FirstResponse {
+export function readFirstResponse({ records, serviceTimeMs }: ListPage, ourMs: number): FirstResponse {
   const timeMs = serviceTimeMs ?? ourMs;
   const updated = records.flatMap((record) => timeOf(record, 'updated_on') ?? []);
   const latest = Math.max(...updated.filter((ms) => ms <= timeMs));
   const onlyErrors = updated.length > 0 ? serviceTimeMs : undefined;
-  return { seenMs: Number.isFinite(latest) ? latest : onlyErrors, timeMs, total: paging?.total };
+  return { seenMs: Number.isFinite(latest) ? latest : onlyErrors, timeMs };
 }
 
 /** Never after the time of the first response. */

@@ -87,6 +87,18 @@ test.each(['newest', 'oldest'])(
   },
 );
 
+test.each([500, 3000, 20_000])(
+  'a first load of %i follow-ups takes a request for each page, a twentieth more, and two',
+  async (count) => {
+    await startWorker({
+      sandbox: { size: { followups: count, employees: 0, equipment: 0, resources: 0, users: 12 } },
+    });
+    const { requests } = await sync();
+    expect(stored().size).toBe(count);
+    expect(requests).toBeLessThanOrEqual(1.05 * (count / 500) + 2);
+  },
+);
+
 test('if the service can no longer return the newest follow-up, which has not changed, changes of the others are stored', async () => {
   await start();
   await sync();
