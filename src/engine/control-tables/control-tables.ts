@@ -1,8 +1,8 @@
 /** Schema `safety_sync`: runs, progress and problems of the worker itself. */
 import { type SQL, sql } from 'drizzle-orm';
-import { bigint, index, integer, jsonb, pgSchema, primaryKey, text } from 'drizzle-orm/pg-core';
+import { bigint, index, integer, jsonb, pgSchema, text } from 'drizzle-orm/pg-core';
 import type { RunKind, SliceStatus } from '../streams/state.ts';
-import { accountId, idText, instant, json, tablesOf } from '../streams/columns.ts';
+import { idText, instant, json, tablesOf } from '../streams/columns.ts';
 import type { UserForm } from '../streams/optional-methods.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
 
@@ -31,11 +31,11 @@ export const controlTable = tablesOf(controlSchema);
 const streamName = () => idText().$type<StreamName>().notNull();
 const count = () => bigint({ mode: 'number' }).notNull().default(0);
 
-export const runs = controlSchema.table(
+export const runs = controlTable(
   'runs',
+  ['run_id'],
   {
     run_id: bigint({ mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
-    account_id: accountId(),
     stream: streamName(),
     kind: idText().$type<RunKind>().notNull(),
     trigger: text().$type<RunTrigger>().notNull(),
@@ -66,7 +66,6 @@ export const runs = controlSchema.table(
     program_version: text().notNull(), // No default, so an older program, which does not set this column, fails before it stores.
   },
   (t) => [
-    primaryKey({ columns: [t.account_id, t.run_id] }),
     index('runs_stream_idx').on(t.account_id, t.stream, t.run_id.desc()),
     index('runs_running_idx')
       .on(t.account_id, t.stream)
@@ -125,10 +124,10 @@ export const backfillSlices = controlTable('backfill_slices', ['stream', 'create
 });
 
 /** Values that could not be stored as they were received. `value` holds them, so none is lost. */
-export const dataIssues = controlSchema.table(
+export const dataIssues = controlTable(
   'data_issues',
+  ['stream', 'fingerprint'],
   {
-    account_id: accountId(),
     stream: streamName(),
     /** Identifies the problem: record, field and kind; of a record without a key, its content. */
     fingerprint: idText().notNull(),
@@ -145,7 +144,6 @@ export const dataIssues = controlSchema.table(
     resolved_at: instant(),
   },
   (t) => [
-    primaryKey({ columns: [t.account_id, t.stream, t.fingerprint] }),
     index('data_issues_open_idx')
       .on(t.account_id, t.stream, t.record_id)
       .where(sql`${t.resolved_at} is null`),

@@ -10,28 +10,23 @@ const KNOWN = MIGRATION_FILES.map(({ folderMillis }) => folderMillis);
 
 export type MigrationStatus = Awaited<ReturnType<typeof readMigrationStatus>>;
 
-/** A migration has `created_at`; a function or view has `name` instead. */
-const READ_LEDGER = `select json_build_object('oldest', min(created_at), 'newest', coalesce(max(created_at), 0),
-    'versions', coalesce(json_agg(distinct program_version), '[]'),
-    'hashes', coalesce(json_object_agg(name, hash) filter (where name is not null), '{}'),
-    'views', (select coalesce(json_agg(relname), '[]') from pg_class
-      where relnamespace = to_regnamespace('safety') and relkind = 'v'))::text as ledger
-  from ${LEDGER}`;
+/** A migration has `created_at`; a function or view has `name` instead. A ledger from before 1.0 lacks columns. */
+const READ_LEDGER = `select created_at::float8 as made_at, hash, r ->> 'name' as name, coalesce(r ->> 'program_version', '') as version,
+    to_regclass('safety.' || quote_ident(r ->> 'name')) is not null as is_there
+  from ${LEDGER} m cross join lateral to_jsonb(m) r`;
 
-interface Ledger {
-  readonly oldest: number | null;
-  readonly newest: number;
-  /** Of the programs that migrated. */
-  readonly versions: readonly string[];
-  readonly hashes: Readonly<Record<string, string>>;
-  /** The views that exist. */
-  readonly views: readonly string[];
+interface LedgerRow {
+  readonly made_at: number | null;
+  readonly hash: string;
+  readonly name: string | null;
+  /** Of the program that migrated. */
+  readonly version: string;
+  /** The view exists. */
+  readonly is_there: boolean;
 }
 
-const NOTHING: Ledger = { oldest: null, newest: 0, versions: [], hashes: {}, views: [] };
-
 /** Error: `database_newer`, because this program does not know which values the columns that were added need. */
-function assertNotNewer({ newest, versions }: Ledger): void {
+function assertNotNewer(newest: number, versions: readonly string[]): void {
   const compare = (one: string, other: string) => one.localeCompare(other, 'en', { numeric: true });
   const newer = versions.filter((one) => compare(one, VERSION) > 0);
   if (newer.length === 0 && newest <= (KNOWN.at(-1) ?? 0)) return;
@@ -41,33 +36,34 @@ function assertNotNewer({ newest, versions }: Ledger): void {
   );
 }
 
-const tooOld = (): SafetySyncError =>
-  new SafetySyncError('database_too_old', 'this warehouse was made by a build from before 1.0', {
-    advice: 'Its schema is not taken over: make a new database, or remove .data if it is the embedded one.',
-  });
-
 /**
  * Compares the warehouse with this program. A warehouse that was never migrated lacks everything. Errors:
  * `database_newer`, `database_too_old` for a warehouse of a build before 1.0.
  */
 export async function readMigrationStatus(connection: TextQueries) {
-  const [found] = await connection.query<{ is_named: boolean }>(
-    `select exists (select from pg_attribute where attrelid = t and attname = 'name') as is_named
-       from to_regclass('${LEDGER}') t where t is not null`,
+  const [ledger] = await connection.query<{ exists: boolean }>(
+    `select to_regclass('${LEDGER}') is not null as exists`,
   );
-  if (found?.is_named === false) throw tooOld();
-  const [row] = found === undefined ? [] : await connection.query<{ ledger: string }>(READ_LEDGER);
-  const ledger = row === undefined ? NOTHING : (JSON.parse(row.ledger) as Ledger);
-  assertNotNewer(ledger);
-  if (ledger.oldest !== null && ledger.oldest < (KNOWN[0] ?? 0)) throw tooOld();
-  const { hashes, newest } = ledger;
-  const existing = new Set(ledger.views);
+  const rows = ledger?.exists === true ? await connection.query<LedgerRow>(READ_LEDGER) : [];
+  const times = rows.flatMap((one) => one.made_at ?? []);
+  const newest = Math.max(0, ...times);
+  assertNotNewer(
+    newest,
+    rows.map(({ version }) => version),
+  );
+  if (Math.min(...times) < (KNOWN[0] ?? 0)) {
+    throw new SafetySyncError('database_too_old', 'this warehouse was made by a build from before 1.0', {
+      advice: 'Its schema is not taken over: make a new database, or remove .data if it is the embedded one.',
+    });
+  }
   const pendingTables = KNOWN.filter((when) => when > newest).length;
   const changed = DEFINITIONS.filter(
-    ({ name, hash, isView }) => hashes[name] !== hash || (isView && !existing.has(name)),
+    ({ name, hash, isView }) =>
+      !rows.some((one) => one.name === name && one.hash === hash && (!isView || one.is_there)),
   );
-  const ours = new Set(DEFINITIONS.map(({ name }) => name));
-  const dropped = Object.keys(hashes).filter((name) => !ours.has(name) && existing.has(name));
+  const dropped = rows
+    .filter((one) => one.is_there && !DEFINITIONS.some(({ name }) => name === one.name))
+    .flatMap((one) => one.name ?? []);
   const views = changed.length + dropped.length > 0 ? 1 : 0;
   return {
     /** Migrations in this program. Its functions and views count as one. */

@@ -7,7 +7,7 @@
  */
 import {
   customType,
-  type PgColumn,
+  type ExtraConfigColumn,
   type PgColumnBuilderBase,
   type PgSchema,
   pgSchema,
@@ -54,11 +54,11 @@ export const tablesOf =
     key: readonly (keyof Columns & string)[],
     columns: Columns,
     others: (
-      t: Readonly<Record<'account_id' | keyof Columns, PgColumn>>,
+      t: Readonly<Record<'account_id' | keyof Columns, ExtraConfigColumn>>,
     ) => readonly PgTableExtraConfigValue[] = () => [],
   ) =>
     schema.table(name, { account_id: accountId(), ...columns }, (t) => {
-      const all = t as unknown as Record<'account_id' | keyof Columns, PgColumn>;
+      const all = t as unknown as Record<'account_id' | keyof Columns, ExtraConfigColumn>;
       const isLong = [name, 'account_id', ...key, 'pk'].join('_').length > MOST_OF_A_NAME;
       return [
         primaryKey({
