@@ -4,7 +4,7 @@ import { DAY_MS } from '../../shared/time.ts';
 import { bookkeeping, safetyTable } from './columns.ts';
 import { as, dropped, field, meaningsOf, tableColumns } from './fields.ts';
 import { OPTIONAL_LISTS } from './optional-methods.ts';
-import { addColumns, fieldReader } from './read-fields.ts';
+import { fieldReader } from './read-fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 
 const METHOD = 'completedtrainings.v2.list';
@@ -53,8 +53,7 @@ export const completedTrainingsStream: StreamDefinition = {
   histories: [],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
-    const read = readRecord(record, { addIssue });
-    const parent: RowOf<typeof trainingRecords> = addColumns(read, { id: read.id ?? '' });
+    const parent: RowOf<typeof trainingRecords> = readRecord(record, { addIssue });
     return { parent, children: [] };
   },
 };

@@ -203,14 +203,13 @@ export const equipmentsStream: StreamDefinition = {
   normalizerVersion: 1,
   toRows(record, context, addIssue) {
     const fields = readRecord(record, { addIssue });
-    const id = fields.id ?? '';
+    const { id } = fields;
     const requested = context.equipmentTypeId ?? null;
     const type = fields.equipment_type_id ?? requested;
     // The response contains the equipment of one type only, so a record without a type gets the requested one.
-    const parent: RowOf<typeof equipment> = addColumns(fields, { id, equipment_type_id: type });
+    const parent: RowOf<typeof equipment> = addColumns(fields, { equipment_type_id: type });
     const schedules = readSchedules(fields.schedules, addIssue).map(
-      ({ key, fields: schedule }): RowOf<typeof equipmentSchedules> =>
-        addColumns(schedule, { equipment_id: id, schedule_id: key }),
+      ({ fields: schedule }): RowOf<typeof equipmentSchedules> => addColumns(schedule, { equipment_id: id }),
     );
     const metavalues = toMetavalueRows(id, fields.metavalues, addIssue);
     const askedTypes: RowOf<typeof equipmentAskedTypes>[] =

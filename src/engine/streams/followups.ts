@@ -177,28 +177,25 @@ export const followupsStream: StreamDefinition = {
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
     const fields = readRecord(record, { addIssue });
-    const id = fields.id ?? '';
+    const { id } = fields;
     const messages = readMessages(fields.messages, addIssue);
-    const parent: RowOf<typeof followups> = addColumns(fields, {
-      id,
-      ...summarize(messages, fields.observer_id),
-    });
+    const parent: RowOf<typeof followups> = addColumns(fields, summarize(messages, fields.observer_id));
     // The sample shows the oldest message first, but the specification does not promise it.
     const sorted = oldestFirst(
       messages,
       (message) => message.fields.sent_at,
       ({ index }) => index,
     );
-    const messageRows = sorted.map(({ key, fields: message }, position): RowOf<typeof followupMessages> =>
-      addColumns(message, { followup_id: id, id: key, position: position + 1 }),
+    const messageRows = sorted.map(({ fields: message }, position): RowOf<typeof followupMessages> =>
+      addColumns(message, { followup_id: id, position: position + 1 }),
     );
     const attachmentRows: RowOf<typeof followupAttachments>[] = [];
-    for (const { key: messageId, index: place, fields: message } of messages) {
+    for (const { index: place, fields: message } of messages) {
       for (const { record: attachment, index: position } of message.attachments ?? []) {
         const at = `messages[${place}].attachments[${position}]`;
         const file = readAttachment(attachment, { addIssue, at });
         attachmentRows.push(
-          addColumns(file, { followup_id: id, message_id: messageId, position: position + 1 }),
+          addColumns(file, { followup_id: id, message_id: message.id, position: position + 1 }),
         );
       }
     }

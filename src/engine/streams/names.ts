@@ -98,8 +98,7 @@ export const namesStream: StreamDefinition = {
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
     const fields = readName(record, { addIssue });
-    const [kind, id] = [fields.kind ?? '', fields.id ?? ''];
-    const parent: RowOf<typeof names> = addColumns(fields, { _key: nameKey(kind, id), kind, id });
+    const parent: RowOf<typeof names> = addColumns(fields, { _key: nameKey(fields.kind, fields.id) });
     return { parent, children: [] };
   },
 };

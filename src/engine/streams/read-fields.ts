@@ -5,8 +5,15 @@ import { type AddProblem, describeValue, type Field, type Item } from './wire.ts
 
 type FieldMap = Readonly<Record<string, ColumnField<unknown>>>;
 
-/** The values by column. */
-type Values<F extends FieldMap> = { [K in keyof F]: F[K] extends Field<infer T> ? T | null : never };
+/** Declares a column that is never null. */
+interface NotNull {
+  readonly build: () => { readonly _: { readonly notNull: true } };
+}
+
+/** The values by column. Those of keys are there, because no row is made of a record or an item without a usable key. */
+type Values<F extends FieldMap> = {
+  [K in keyof F]: F[K] extends Field<infer T> ? (F[K] extends NotNull ? T : T | null) : never;
+};
 
 interface ReadFieldsOptions {
   readonly addIssue: AddIssue;
@@ -100,9 +107,9 @@ export function itemsReader<const F extends FieldMap>(
       }
       kept.set(key, item);
     }
-    return Array.from(kept, ([key, { record, index }]) => {
+    return Array.from(kept.values(), ({ record, index }) => {
       const fields = read(record, { addIssue, at: `${list}[${index}]` });
-      return { key, index, fields };
+      return { index, fields };
     });
   };
 }

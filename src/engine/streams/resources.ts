@@ -73,12 +73,10 @@ export const resourcesStream: StreamDefinition = {
   histories: [],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
-    const fields = readRecord(record, { addIssue });
-    const id = fields.id ?? '';
-    const versions = (fields.versions ?? []).map(({ record: version, index }) =>
+    const parent = readRecord(record, { addIssue });
+    const versions = (parent.versions ?? []).map(({ record: version, index }) =>
       addColumns(readVersion(version, { addIssue, at: `versions[${index}]` }), { index }),
     );
-    const parent: RowOf<typeof resources> = addColumns(fields, { id });
     // The sample shows newest first, but the specification does not promise it.
     const sorted = oldestFirst(
       versions,
@@ -87,7 +85,7 @@ export const resourcesStream: StreamDefinition = {
     );
     const rows = sorted.map((version, position, all): RowOf<typeof resourceVersions> =>
       addColumns(version, {
-        resource_id: id,
+        resource_id: parent.id,
         ordinal: position + 1,
         is_current: position === all.length - 1,
       }),

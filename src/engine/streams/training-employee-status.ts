@@ -99,14 +99,12 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   normalizerVersion: 1,
   toRows(record, context, addIssue) {
     const fields = readRecord(record, { addIssue });
-    const userId = fields.user_id ?? '';
     const parent: RowOf<typeof trainingEmployeeStatus> = addColumns(fields, {
-      user_id: userId,
       calculated_at: toIso(context.calculatedAtMs ?? null),
     });
     const completions = readCompletions(fields.last_completed, addIssue).map(
-      ({ key, fields: completion }): RowOf<typeof trainingCompletions> =>
-        addColumns(completion, { user_id: userId, training_id: key }),
+      ({ fields: completion }): RowOf<typeof trainingCompletions> =>
+        addColumns(completion, { user_id: parent.user_id }),
     );
     return { parent, children: [completions] };
   },

@@ -105,7 +105,6 @@ export const usersStream: StreamDefinition = {
   toRows(record, _context, addIssue) {
     const read = readUser(record, { addIssue });
     const parent: RowOf<typeof users> = addColumns(read, {
-      id: read.id ?? '',
       name: read.name || (nameOf(record) ?? null),
       last_seen_at: later(read.last_seen_at, read.last_mobile_access),
     });
