@@ -32,7 +32,6 @@ const openLoad = (
     guard: { maxRatio: 1, allowMassDelete: false },
     fullCompare: false,
     tracksSeen,
-    openIssues: { areAny: true, keys: new Set() },
   });
 
 beforeEach(async () => {

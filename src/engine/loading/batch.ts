@@ -28,8 +28,6 @@ export interface Prepared {
   readonly counts: RecordCounts;
   /** Users in the rows. */
   readonly userIds: ReadonlySet<string>;
-  /** Keys of records that arrived as they are stored, and that close an open issue. */
-  readonly resolvedKeys: readonly string[];
   /** If they are tracked: the keys of all received records, also of those that cannot be rows. */
   readonly seen: readonly string[];
   /** New records, for their tables. */
@@ -56,7 +54,7 @@ function addUserIds(value: unknown, into: Set<string>): void {
 }
 
 export function createBatches(options: LoadOptions) {
-  const { session, shape, accountId, openIssues, fullCompare, tracksSeen } = options;
+  const { session, shape, accountId, fullCompare, tracksSeen } = options;
   const { connection } = session;
   const { stream, parent, children } = shape;
   const compare = createComparison(session, shape, accountId);
@@ -71,13 +69,11 @@ export function createBatches(options: LoadOptions) {
     const storable = records.filter(isStorable);
     const statuses = await compare(storable);
     const news: News[] = [];
-    const resolvedKeys: string[] = [];
     for (const read of storable) {
       const status = statuses.get(read.key);
       // If another copy of the record is staged, the merge needs both to keep the newer one.
       if (status !== 'unchanged' || staged.has(read.key) || fullCompare)
         news.push({ read, isNew: status === 'added' });
-      else if (openIssues.keys.has(read.key)) resolvedKeys.push(read.key);
     }
     const mayCopy = news.length > 0 && (await copies.mayCopyIntoTables());
     const [added, changed] = [copies.begin(), copies.begin()];
@@ -115,7 +111,6 @@ export function createBatches(options: LoadOptions) {
         unchanged: storable.length - news.length,
         rejected: records.length - storable.length,
       },
-      resolvedKeys,
     };
   }
 

@@ -67,8 +67,6 @@ interface Resolutions {
   readonly fullCompare: boolean;
   /** Records that the source no longer has. */
   readonly deletedKeys: readonly string[];
-  /** Rejected records that were now received as they are stored. */
-  readonly resolvedKeys: readonly string[];
   /** The coverage of a complete read, which shows all rejected records again. */
   readonly covered: Coverage | null;
 }
@@ -89,7 +87,6 @@ export function resolveIssues(parent: TableShape, scope: IssueWrites & Resolutio
           select r.started_at from safety_sync.runs r where r.account_id = ${accountId} and r.run_id = ${runId}::bigint)`;
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and (d.record_id = ${oneOf(scope.deletedKeys)} or ${notStaged(scope)} and (${wasComplete}
-      or d.kind = 'record_rejected' and d.field is null and d.record_id = ${oneOf(scope.resolvedKeys)}
       or d.record_id is not null and (select t._run_id = ${runId}::bigint and t._synced_at = ${instantOf(scope)}
         from ${target(parent)} t where t.account_id = ${accountId} and t.${keyColumn(parent)} = d.record_id)))`;
 }

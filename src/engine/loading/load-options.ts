@@ -1,5 +1,4 @@
 /** The options of a load, which all its layers read. */
-import type { OpenIssues } from '../control-tables/issues.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import type { RecordProtection } from './record.ts';
@@ -20,5 +19,4 @@ export interface LoadOptions {
   readonly fullCompare: boolean;
   /** The keys of all received records are recorded, to find deleted records. */
   readonly tracksSeen: boolean;
-  readonly openIssues: OpenIssues;
 }

@@ -74,7 +74,6 @@ export async function createLoad(options: LoadOptions) {
   const committed = noCounts();
   /** The batches of the open transaction. */
   let stored: Prepared[] = [];
-  let hasIssues = options.openIssues.areAny;
 
   /** Resolves when this work and all earlier work is complete. */
   function enqueue(work: () => Promise<void>): Promise<void> {
@@ -110,23 +109,19 @@ export async function createLoad(options: LoadOptions) {
     const time = await begin();
     const counts = { ...committed };
     for (const one of stored) addCounts(counts, one.counts);
-    const hasStagedIssues = stored.some(({ issues }) => issues !== '');
-    hasIssues ||= hasStagedIssues;
     const staged = stored.flatMap(({ changed }) => changed.records);
     const merged = await merge({
       ...time,
       covered,
       keyless,
-      hasIssues,
-      resolvedKeys: [...new Set(stored.flatMap((one) => one.resolvedKeys))],
       staged,
       liveBefore: live?.count ?? 0,
       deletedBefore: committed.deleted,
     });
     addCounts(counts, merged.counts);
-    hasIssues ||= merged.counts.rejected > 0;
     await beforeCommit(counts, merged, time);
-    if (!isLast && (staged.length > 0 || hasStagedIssues)) await clearStaging(db, shape, 'stage_issues');
+    const hasIssues = stored.some(({ issues }) => issues !== '');
+    if (!isLast && (staged.length > 0 || hasIssues)) await clearStaging(db, shape, 'stage_issues');
     // This step is last, because a stream that records the same new id waits for it until the commit.
     await recordUsers(db, [...new Set(stored.flatMap(({ userIds }) => [...userIds]))], accountId);
     await session.commit();

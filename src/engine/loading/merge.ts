@@ -23,8 +23,6 @@ const GUARD_FROM_ROWS = 20;
 
 interface MergeRequest extends TransactionTime {
   readonly staged: readonly ReadRecord[];
-  /** Keys of records that arrived as they are stored and close an open issue. */
-  readonly resolvedKeys: readonly string[];
   /** The coverage of a complete snapshot; null when nothing may be deleted. */
   readonly covered: Coverage | null;
   /** Records without a usable key that the run has received: any row may be one of them. */
@@ -32,8 +30,6 @@ interface MergeRequest extends TransactionTime {
   /** Live rows before the run, and those of them that its earlier commits have marked as deleted. */
   readonly liveBefore: number;
   readonly deletedBefore: number;
-  /** The stream has open issues, or may have. */
-  readonly hasIssues: boolean;
 }
 
 export interface Merged {
@@ -184,12 +180,10 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
     counts.deleted += deleted.length;
     if (covered?.partitions === null && parent.deletedColumn !== null)
       await db.execute(statements.endSentAsDeleted(parent, parent.deletedColumn, scope));
-    if (request.hasIssues || counts.rejected > 0) {
-      const deletedKeys = deleted.map(({ key }) => key);
-      const ofStream = { ...scope, stream: stream.name };
-      await db.execute(issues.recordIssues(ofStream));
-      await db.execute(issues.resolveIssues(parent, { ...ofStream, fullCompare, deletedKeys }));
-    }
+    const deletedKeys = deleted.map(({ key }) => key);
+    const ofStream = { ...scope, stream: stream.name };
+    await db.execute(issues.recordIssues(ofStream));
+    await db.execute(issues.resolveIssues(parent, { ...ofStream, fullCompare, deletedKeys }));
     const note =
       request.covered !== null && keyless > 0
         ? `nothing was marked deleted, because any row may be ${formatNumber(keyless, 'record')} without a usable key (safety-sync data-issues)`

@@ -45,7 +45,6 @@ export async function cleanStored(request: CleanRequest) {
   const load = await createLoad({
     ...{ session, shape, accountId, protection, runId: 0, fullCompare: false, tracksSeen: false },
     guard: { maxRatio: 1, allowMassDelete: true },
-    openIssues: { areAny: false, keys: new Set() },
   });
   const commit = (page: readonly StoredRecord[], clean: () => Promise<number>) =>
     load.commit({

@@ -1,7 +1,6 @@
 /** One run of one stream, from lock to closed run record; and several streams. */
 import type { Queryable } from '../database/connection.ts';
 import { isCancelled, toKnownError } from '../database/database-error.ts';
-import { readOpenIssues } from '../control-tables/issues.ts';
 import { countAttributes } from '../control-tables/runs.ts';
 import { closeOpenRuns, recordRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
 import { assertMigrated } from '../database/migration-status.ts';
@@ -116,7 +115,6 @@ async function runInSession(
       },
       fullCompare: request.kind === 'reconcile' || request.onlyRecord !== undefined,
       tracksSeen: !isOfSingleRecords(request) && tracksSeen(stream, request.kind, state),
-      openIssues: await readOpenIssues(db, scope),
     });
     meter.counts = load.committed;
     const run = { ...context, accountId, runId, request, stream, meter, session, state, load, isCorrecting };
