@@ -90,11 +90,7 @@ const CONTROL: Descriptions = {
   }),
   privacy_cleanings: relation('The privacy settings that the stored rows of a stream agree with, or will.', {
     policy: 'Applied settings.',
-    position: 'Empty while the cleaning is under way or was interrupted; null: done.',
-    rows_seen: 'Number of checked rows.',
-    rows_changed: 'Number of rewritten rows.',
-    started_at: 'Start of the last transaction of the cleaning.',
-    finished_at: 'End of the cleaning.',
+    finished_at: 'End of the cleaning; null while it is under way or was interrupted.',
   }),
   user_lookups: relation(
     'Every id of a person in the rows of a stream. users.info is asked for those that users lacks, and again after a week.',

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
-import {
-  closeDeadRuns,
-  describeOpenRun,
-  readLastRuns,
-  readRuns,
-} from '../../src/engine/control-tables/runs.ts';
+import { closeDeadRuns, describeOpenRun, readRuns } from '../../src/engine/control-tables/runs.ts';
 import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { startAppFixture } from '../support/app-fixture.ts';
@@ -27,7 +22,7 @@ const worker = forEachTest(() => createTestWorker());
 /** The last run of a stream, as `status` shows it, and whether one is under way. */
 async function lastRun(name: string) {
   const { accounts } = await readAccounts(worker.connection, ['default']);
-  const last = await readLastRuns(worker.connection.db, ['default']);
+  const last = await readRuns(worker.connection.db, ['default']);
   const run = last.find(({ stream }) => stream === name);
   const facts = accounts.get('default')?.streams.find(({ stream }) => stream === name);
   return [run?.status, run?.error_code, facts?.isRunning];

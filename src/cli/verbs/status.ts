@@ -1,4 +1,4 @@
-import { readLastRuns, type RunRow } from '../../engine/control-tables/runs.ts';
+import { readRuns, type RunRow } from '../../engine/control-tables/runs.ts';
 import { formatAge, formatDuration, formatTime } from '../../shared/format.ts';
 import { toIso, toMs } from '../../shared/time.ts';
 import type { StreamStatus } from '../../operate/status/facts.ts';
@@ -62,7 +62,7 @@ export const status: Verb = {
     const { privacy, warnings } = app.config;
     const { colors } = terminal;
     const { accounts: found, problems, isWell, workerSeenMs, nowMs } = await readProblems(app);
-    const runs = await readLastRuns(db, accountIds);
+    const runs = await readRuns(db, accountIds);
     const counts = await countRows(db, accountIds);
     const accounts = found.map(({ id, streams, unread, blockedUntilMs, notOffered }) => {
       return {

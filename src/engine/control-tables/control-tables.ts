@@ -170,11 +170,7 @@ export const privacyCleanings = controlTable('privacy_cleanings', ['stream'], {
   stream: streamName(),
   /** The privacy settings, and the forgotten people. */
   policy: jsonb().notNull(),
-  /** null: the cleaning is done. Else it was begun, and is repeated from the beginning. */
-  position: idText(),
-  rows_seen: count(),
-  rows_changed: count(),
-  started_at: instant().notNull().defaultNow(),
+  /** null: the cleaning was begun, and is repeated from the beginning. */
   finished_at: instant(),
 });
 

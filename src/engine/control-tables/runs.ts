@@ -138,32 +138,20 @@ export const newestRuns = (columns: SQL, condition: SQL, accounts: string, limit
     order by r.run_id desc limit ${limit}) l
   where k.account_id = any (${accounts}::text[])`;
 
-const selectNewest = (
+/** Newest first: so many of all streams or of one; without a limit the newest one of each stream of each account. */
+export async function readRuns(
   db: Queryable,
   accountIds: readonly string[],
-  condition = sql`true`,
-  limit?: number,
-) => {
-  const newest = newestRuns(sql`r.run_id`, condition, toArrayLiteral(accountIds), limit);
-  return db
+  { stream, limit }: { readonly stream?: StreamName | undefined; readonly limit?: number } = {},
+): Promise<RunRow[]> {
+  const ofStream = stream === undefined ? sql`true` : sql`r.stream = ${stream}`;
+  const newest = newestRuns(sql`r.run_id`, ofStream, toArrayLiteral(accountIds), limit);
+  const rows = db
     .select()
     .from(runs)
     .where(sql`(account_id, run_id) in (select n.account_id, n.run_id from (${newest}) n)`)
     .orderBy(desc(runs.run_id));
-};
-
-/** The newest run of each stream of each account. */
-export const readLastRuns = async (db: Queryable, accountIds: readonly string[]): Promise<RunRow[]> =>
-  await selectNewest(db, accountIds);
-
-/** Of all streams, or of one; newest first. */
-export async function readRuns(
-  db: Queryable,
-  accountIds: readonly string[],
-  { stream, limit }: { readonly stream?: StreamName | undefined; readonly limit: number },
-): Promise<RunRow[]> {
-  const ofStream = stream === undefined ? undefined : sql`r.stream = ${stream}`;
-  return await selectNewest(db, accountIds, ofStream, limit).limit(limit);
+  return await (limit === undefined ? rows : rows.limit(limit));
 }
 
 /** For a run that waits for the lock of the stream. */

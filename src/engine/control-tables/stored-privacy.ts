@@ -55,25 +55,23 @@ export async function readStoredPrivacy(
 ): Promise<StoredPrivacy[]> {
   return await db.execute<StoredPrivacy>(sql`
     select s.account_id as "accountId", s.stream, coalesce(c.policy, ${JSON.stringify(NO_POLICY)}::jsonb) as stored,
-      c.position is not null as "isPartial", coalesce(
+      c.policy is not null and c.finished_at is null as "isPartial", coalesce(
         (select jsonb_agg(f.pseudonym order by f.pseudonym) from ${forgotten} f where f.account_id = s.account_id), '[]') as forgotten
     from ${streamState} s left join ${privacyCleanings} c on c.account_id = s.account_id and c.stream = s.stream
     where s.account_id = any (${toArrayLiteral(accountIds)}::text[])`);
 }
 
-/** Records that all rows of the stream agree with the policy, or are to, and how many of them were changed for that. */
+/** Records that all rows of the stream agree with the policy; not `isDone`: that they are to. */
 export async function writePolicy(
   db: Queryable,
   { accountId, stream }: StreamKey,
   policy: StoredPolicy,
-  done: { readonly rowsSeen: number; readonly rowsChanged: number } | null,
+  isDone: boolean,
 ): Promise<void> {
   await db.execute(sql`
-    insert into ${privacyCleanings} (account_id, stream, policy, position, rows_seen, rows_changed, finished_at)
-    values (${accountId}, ${stream}, ${JSON.stringify(policy)}::jsonb, ${done === null ? '' : null}, ${done?.rowsSeen ?? 0},
-      ${done?.rowsChanged ?? 0}, ${done === null ? null : sql`statement_timestamp()`})
-    on conflict (account_id, stream) do update
-      set ${asInserted(['policy', 'position', 'rows_seen', 'rows_changed', 'started_at', 'finished_at'])}`);
+    insert into ${privacyCleanings} (account_id, stream, policy, finished_at)
+    values (${accountId}, ${stream}, ${JSON.stringify(policy)}::jsonb, ${isDone ? sql`statement_timestamp()` : null})
+    on conflict (account_id, stream) do update set ${asInserted(['policy', 'finished_at'])}`);
 }
 
 const added = (now: readonly string[], before: readonly string[]): string[] =>

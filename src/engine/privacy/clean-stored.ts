@@ -36,23 +36,22 @@ interface CleanRequest extends CleaningScope {
 
 const PAGE_RECORDS = 500;
 
-/** Returns the numbers of rows. */
-export async function cleanStored(request: CleanRequest) {
+/** Returns the number of changed rows. */
+export async function cleanStored(request: CleanRequest): Promise<number> {
   const { session, shape, accountId, protection, signal } = request;
   const { db } = session.connection;
   const { stream, parent } = shape;
-  const counts = { rowsSeen: 0, rowsChanged: 0 };
+  let rowsChanged = 0;
   const load = await createLoad({
     ...{ session, shape, accountId, protection, runId: 0, fullCompare: false, tracksSeen: false },
     guard: { maxRatio: 1, allowMassDelete: true },
   });
-  const commit = (page: readonly StoredRecord[], clean: () => Promise<number>) =>
+  const commit = (clean: () => Promise<number>) =>
     load.commit({
       ...{ covered: null, isLast: false },
       async beforeCommit({ rejected }) {
         if (rejected > 0) throw new TypeError('a stored record was rejected: its row would stay as it is');
-        counts.rowsSeen += page.length;
-        counts.rowsChanged += await clean();
+        rowsChanged += await clean();
       },
     });
   try {
@@ -70,7 +69,7 @@ export async function cleanStored(request: CleanRequest) {
       await db.execute(sql`update ${target(parent)} t
         set _hash = null, _deleted_at = null, _synced_at = ${instantOf(time)} where ${ofChanged} = any (${newKeys}::text[])`);
       for (const { raw, context } of changed) await load.add([Received.of(raw)], context);
-      await commit(page, async () => {
+      await commit(async () => {
         const deletedAt = toArrayLiteral(changed.map((one) => one.deletedAt));
         const runIds = toArrayLiteral(changed.map((one) => one.runId));
         await db.execute(sql`update ${target(parent)} t set _deleted_at = r.deleted_at, _run_id = r.run_id
@@ -80,7 +79,7 @@ export async function cleanStored(request: CleanRequest) {
       });
     }
     await session.begin();
-    await commit([], () => cleanDerived(db, request));
+    await commit(() => cleanDerived(db, request));
   } catch (error) {
     await load.abort();
     throw error;
@@ -89,7 +88,7 @@ export async function cleanStored(request: CleanRequest) {
   const tables = [parent, ...shape.children].map(target);
   const states = stream.histories.map((history) => sql`${history.states}`);
   await db.execute(sql`analyze ${sql.join([...tables, ...states, sql`safety.day_counts`], sql`, `)}`);
-  return counts;
+  return rowsChanged;
 }
 
 interface StoredRecord extends Record<string, unknown> {

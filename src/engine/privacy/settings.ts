@@ -143,12 +143,12 @@ export async function applyPrivacy(
   if (isDeepStrictEqual(before, policy) && !isPartial) return { protection, cleaned: undefined };
   const lost = lostProtection(before, policy);
   if (lost.length > 0 && !mayLift) throw lessProtection(accountId, lost);
-  let counts = { rowsSeen: 0, rowsChanged: 0 };
+  let cleaned = 0;
   if ((isPartial || needsCleaning(before, policy)) && protection !== null) {
     // Rows that are cleaned already must not be stored again by less protection, if this is interrupted.
-    await writePolicy(db, scope, policy, null);
+    await writePolicy(db, scope, policy, false);
     const request = { session, shape: streamShape(stream), accountId, protection, signal };
-    counts = await cleanStored(request);
+    cleaned = await cleanStored(request);
   }
   const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
   const hasReturned = before.forgotten.some((one) => !policy.forgotten.includes(one));
@@ -158,7 +158,7 @@ export async function applyPrivacy(
     await db.execute(
       sql`update ${stream.parent} set _hash = null, _synced_at = ${instantOf(time)} where account_id = ${accountId}`,
     );
-  await writePolicy(db, scope, policy, counts);
+  await writePolicy(db, scope, policy, true);
   await session.commit();
-  return { protection, cleaned: counts.rowsChanged };
+  return { protection, cleaned };
 }

@@ -50,7 +50,8 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
     );
     const failed = (error: unknown) =>
       ({ outcome: 'failed', error: toError(error, context.signal) }) as const;
-    const ending = (await run.catch(failed)) ?? TAKEN;
+    const reason = 'another run of this stream is under way';
+    const ending = (await run.catch(failed)) ?? ({ outcome: 'skipped', isTaken: true, reason } as const);
     const durationMs = context.clock.monotonicMs() - startedMs;
     span.setAttributes({
       'safety_sync.run_id': meter.runId ?? undefined,
@@ -63,12 +64,6 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
     return { ...meter, ...ending, stream, durationMs };
   });
 }
-
-const TAKEN: RunEnding = {
-  outcome: 'skipped',
-  isTaken: true,
-  reason: 'another run of this stream is under way',
-};
 
 /** At a new address of the service the first run reads everything, and deletes what that address lacks, without the guard. */
 const afterMove = (request: RunRequest): RunRequest =>

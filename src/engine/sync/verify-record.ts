@@ -64,8 +64,8 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   // The row of a forgotten person has another key than the service's record.
   const scope = { accountId, key: protection?.ofKey(key) ?? key };
   const shape = streamShape(stream);
-  const { stored: received = null, requestedType = null } = (await readRow(db, shape, scope)) ?? {};
-  const known: KnownRecord = { key, stored: received, requestedType };
+  const row = await readRow(db, shape, scope);
+  const known: KnownRecord = { key, stored: row?.stored ?? null, requestedType: row?.requestedType ?? null };
   const meter = createRequestMeter();
   const steps = read({
     // A backfill takes also an older training list.
@@ -75,8 +75,6 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   });
   let found: RecordsStep | undefined;
   for await (const step of steps) if (step.kind === 'records') found = step;
-  // The row is read again, because a run may have stored the record meanwhile.
-  const row = await readRow(db, shape, scope);
   const stored = row?.mark ?? ('absent' as const);
   const { records: [sent] = [], about = {} } = found ?? {};
   const toStore = sent && toReadRecord(sent, { stream, about, protection });
