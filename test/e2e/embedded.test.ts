@@ -43,6 +43,7 @@ inProof(() => {
     expect(stdout.match(/^ {2}training-employee-status +succeeded /gm)).toHaveLength(2);
     expect(stdout).toMatch(/^ {2}Overdue follow-ups +\d/m);
     expect(stdout).toMatch(/^Done in /m);
+    expect(stdout).toMatch(/^ {2}while this runs: psql 'postgres:\/\/safety_sync:/m);
     expect(stdout).not.toMatch(/[ \t]$/m);
     const report = join(realpathSync(fixture.cli.directory), '.data', 'safety-report.html');
     expect(stdout).toContain(`  ${report}\n`);

@@ -138,10 +138,11 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
     await db.execute(sql`drop schema if exists safety, safety_sync cascade`);
     const { applied } = await app.migrate();
     step(`PostgreSQL runs from ${EMBEDDED_DATA_DIR}; applied ${formatNumber(applied, 'migration')}`);
+    step(`while this runs: psql '${app.warehouse.url}'`);
 
     section('2  First sync: everything, six weeks ago');
     const first = await syncInThePast(db, -passedMs, () => sync());
-    terminal.print(renderResults(first, terminal));
+    terminal.print(indent(renderResults(first, terminal)));
     for (let day = 1; day <= PAST_DAYS; day += 1) {
       passedMs += DAY_MS;
       sandbox.live.day();
@@ -159,7 +160,7 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
       `${CHANGES} changes at the service: new follow-ups, replies, trainings, inspections; 20 minutes pass`,
     );
     const second = await sync();
-    terminal.print(renderResults(second, terminal));
+    terminal.print(indent(renderResults(second, terminal)));
     const both = [...first, ...second];
     terminal.print(indent(renderRemarks(both, colors).join('\n')));
 
