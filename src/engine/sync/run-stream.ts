@@ -17,7 +17,6 @@ import { NO_STATE } from '../streams/state.ts';
 import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import {
-  authFailureOf,
   createRunMeter,
   isOfSingleRecords,
   isScheduled,
@@ -150,26 +149,19 @@ export interface SyncRequest extends Omit<RunRequest, 'stream'> {
 }
 
 /**
- * A failure of one stream never stops another; refused credentials stop the streams that have not begun, unless they are
- * refused for one method only. Returns a result for each stream, in the requested order.
+ * A failure of one stream never stops another. The stream that looks people up runs after the others, which meet their ids. Returns
+ * a result for each stream.
  */
-export async function syncStreams(context: RunContext, request: SyncRequest): Promise<RunResult[]> {
-  const { streams, onResult } = request;
-  let refusal: string | undefined;
+export async function syncStreams(
+  context: RunContext,
+  { streams, onResult, ...request }: SyncRequest,
+): Promise<RunResult[]> {
   async function run(stream: StreamName): Promise<RunResult> {
-    const result: RunResult =
-      refusal === undefined
-        ? await runStream(context, { ...request, stream })
-        : { ...createRunMeter(), durationMs: 0, stream, outcome: 'skipped', reason: refusal };
+    const result = await runStream(context, { ...request, stream });
     onResult?.(result);
     return result;
   }
   const isLookup = (stream: StreamName) => streamNamed(stream).readMode.kind === 'people';
-  const first = await Promise.all(streams.filter((stream) => !isLookup(stream)).map(run));
-  const code = first
-    .map((one) => authFailureOf(one)?.code)
-    .find((one) => one !== undefined && one !== 'token_permission');
-  if (code !== undefined) refusal = `not tried: the service refuses the credentials (${code})`;
-  const results = [...first, ...(await Promise.all(streams.filter(isLookup).map(run)))];
-  return streams.flatMap((stream) => results.find((one) => one.stream === stream) ?? []);
+  const results = await Promise.all(streams.filter((stream) => !isLookup(stream)).map(run));
+  return [...results, ...(await Promise.all(streams.filter(isLookup).map(run)))];
 }
