@@ -93,12 +93,27 @@ test('a run in which more than half of the live follow-ups turn deleted fails, u
     outcome: 'failed',
     error: {
       code: 'delete_guard',
-      message: 'the service sends 21 of 40 live rows as deleted, more than MAX_DELETE_RATIO (0.5) allows',
+      message: '21 of 40 live rows turn deleted in this run, more than MAX_DELETE_RATIO (0.5) allows',
     },
   });
   expect(await rowVersions(worker)).toEqual(before);
   const { counts } = expectSucceeded(await worker.run('followups', { allowMassDelete: true }));
   expect(counts).toMatchObject({ deleted: 21, inserted: 40 });
+  await isEqual();
+});
+
+test('those that the changes of a run delete and those that its complete read lacks are guarded together', async () => {
+  await sync();
+  change(keys(0, 15), { deleted: true });
+  for (const id of keys(15, 25)) store().delete(id);
+  expect(await worker.run('followups', { kind: 'reconcile' })).toMatchObject({
+    outcome: 'failed',
+    error: {
+      code: 'delete_guard',
+      message: '25 of 40 live rows turn deleted in this run, more than MAX_DELETE_RATIO (0.5) allows',
+    },
+  });
+  expectSucceeded(await worker.run('followups', { kind: 'reconcile', allowMassDelete: true }));
   await isEqual();
 });
 

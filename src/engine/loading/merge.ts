@@ -27,7 +27,7 @@ interface MergeRequest extends TransactionTime {
   readonly covered: Coverage | null;
   /** Records without a usable key that the run has received: any row may be one of them. */
   readonly keyless: number;
-  /** Live rows before the run, and those of them that its earlier commits have marked as deleted. */
+  /** Live rows before the run, and those of them that it has marked as deleted until now. */
   readonly liveBefore: number;
   readonly deletedBefore: number;
 }
@@ -63,18 +63,25 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
       })
       .join('; ');
 
+  /** Fails a run in which too many rows turn deleted, whether they are sent so or are missing, and in whichever of its commits. */
+  function guardTurned(count: number, { liveBefore, deletedBefore }: MergeRequest): void {
+    const all = count + deletedBefore;
+    if (parent.deletedColumn !== null && count > 0 && isTooMuch({ live: liveBefore, vanished: all }))
+      throw toGuardError(`${all} of ${liveBefore} live rows turn deleted in this run`);
+  }
+
   /**
    * Determines the deletions that are allowed. A partition that lacks too much is left unchanged, because the other
    * partitions may be correct; if it is the only one, or all together lack too much, the snapshot is refused. `deletable`
    * null: there are no rows to delete.
    */
-  async function guardDeletions(covered: Coverage | null, { liveBefore, ...time }: MergeRequest) {
+  async function guardDeletions(covered: Coverage | null, request: MergeRequest) {
     // Nearly always nothing has vanished, which is found out faster than how much has.
-    const mayVanish = covered !== null && liveBefore > 0;
+    const mayVanish = covered !== null && request.liveBefore > 0;
     if (!mayVanish || (await findVanished(db, shape, { covered, accountId })).size === 0)
-      return { deletable: null, failure: null };
+      return { deletable: null, vanished: 0, failure: null };
     const found: readonly PartitionCounts[] = await db.execute<PartitionCounts>(
-      statements.countVanished(shape, covered, { accountId, runId, ...time }),
+      statements.countVanished(shape, covered, { ...request, accountId, runId }),
     );
     const refused = found.filter(isTooMuch);
     const others = found.filter((one) => !isTooMuch(one));
@@ -83,22 +90,20 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
     const failure = refused.length === 0 ? null : toGuardError(describeMissing(refused));
     if (failure !== null && others.length === 0) throw failure;
     if (isTooMuch(all)) throw toGuardError(describeMissing([all]));
-    if (all.vanished === 0) return { deletable: null, failure };
+    guardTurned(all.vanished, request);
+    if (all.vanished === 0) return { deletable: null, vanished: 0, failure };
     const partitions = covered.partitions && others.map(({ partition }) => partition);
-    return { deletable: { ...covered, partitions }, failure };
+    return { deletable: { ...covered, partitions }, vanished: all.vanished, failure };
   }
 
-  /** Counts the records that turn deleted. A run in which too many do fails. */
-  async function countTurning({ liveBefore, deletedBefore, ...time }: MergeRequest): Promise<number> {
+  /** Counts the records that turn deleted. */
+  async function countTurning(request: MergeRequest): Promise<number> {
     if (parent.deletedColumn === null) return 0;
     const [found] = await db.execute<{ count: number }>(
-      statements.countTurning(parent, { accountId, runId, ...time }),
+      statements.countTurning(parent, { ...request, accountId, runId }),
     );
-    const turning = found?.count ?? 0;
-    const all = turning + deletedBefore;
-    if (turning > 0 && isTooMuch({ live: liveBefore, vanished: all }))
-      throw toGuardError(`the service sends ${all} of ${liveBefore} live rows as deleted`);
-    return turning;
+    guardTurned(found?.count ?? 0, request);
+    return found?.count ?? 0;
   }
 
   async function mergeRows(request: MergeRequest): Promise<RecordCounts> {
@@ -171,8 +176,8 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
     const { keyless } = request;
     const covered = keyless > 0 ? null : request.covered;
     const scope = { ...request, accountId, runId };
-    const { deletable, failure } = await guardDeletions(covered, request);
-    const counts = await mergeStaged(request);
+    const { deletable, vanished, failure } = await guardDeletions(covered, request);
+    const counts = await mergeStaged({ ...request, deletedBefore: request.deletedBefore + vanished });
     const deleted =
       deletable === null
         ? []
