@@ -93,9 +93,7 @@ describe.concurrent('start', () => {
     const runs = await readRuns(fixture);
     expect(runs.filter(({ status }) => status === 'running')).toEqual([]);
     expect(runs.every(({ trigger }) => trigger === 'schedule')).toBe(true);
-    expect(parseLog(stderr)[0]).toMatchObject({
-      first: [{ account_id: 'default', timezone: 'UTC', reconcile: '30 2 * * 0' }],
-    });
+    expect(parseLog(stderr)[0]).toMatchObject({ accounts: 1, api: { concurrency: 4 } });
     for (const secret of secrets)
       for (const output of [stderr, html, metrics, status]) expect(output).not.toContain(secret);
   });

@@ -1,7 +1,7 @@
-import { basename, dirname, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { type Account, type App, createApp, EMBEDDED_DATA_DIR } from '../../app.ts';
+import { type App, createApp, EMBEDDED_DATA_DIR } from '../../app.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import { createSandbox } from '../../sandbox/index.ts';
 import { SafetySyncError, usageError } from '../../shared/errors.ts';
@@ -13,14 +13,13 @@ import { writeWorkbook } from '../../pages/report/take-along.ts';
 import { keyFiguresOf } from '../../pages/report/first-screen.ts';
 import { readReport } from '../../pages/report/read-report.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
-import { syncStreams } from '../../engine/sync/run-stream.ts';
 import { type Connection, openConnection, type Queryable } from '../../engine/database/connection.ts';
 import { name } from '../../engine/database/sql-names.ts';
 import { formatDuration, formatNumber } from '../../shared/format.ts';
-import { type AccountResult, EXIT, exitCodeOf, renderRemarks, renderResults } from '../run-results.ts';
+import { runAccounts } from '../run-accounts.ts';
+import { EXIT, exitCodeOf, renderRemarks, renderResults } from '../run-results.ts';
 import { renderRows } from '../table.ts';
-import type { CommandContext, Verb } from '../verb.ts';
-import { buildRunEvents } from '../../operate/worker/run-log.ts';
+import type { AppContext, CommandContext, Verb } from '../verb.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';
 
 const DEMO_ACCOUNT = 'demo';
@@ -44,18 +43,12 @@ async function claimDemo({ warehouse }: App): Promise<Connection> {
   );
 }
 
-/** Syncs the demo's one account. After an interrupted sync the next steps would show half a warehouse. */
-async function syncAll(app: App, streams: readonly StreamName[] = STREAM_NAMES): Promise<AccountResult[]> {
-  const [account] = app.accounts as [Account];
-  const results = await syncStreams(account.runContext(buildRunEvents(account)), {
-    streams,
-    kind: 'sync',
-    trigger: 'manual',
-    // The database's clock has not moved with the demo's.
-    force: true,
-  });
-  if (app.signal.aborted) throw new SafetySyncError('interrupted', 'the demo was stopped');
-  return results.map((result) => ({ account_id: account.id, result }));
+/** After an interrupted sync the next steps would show half a warehouse. */
+async function syncAll(context: AppContext, streams: readonly StreamName[] = STREAM_NAMES) {
+  // Forced, because the database's clock has not moved with the demo's.
+  const results = await runAccounts(context, {}, { kind: 'sync', force: true, streamsOf: () => streams });
+  if (context.signal.aborted) throw new SafetySyncError('interrupted', 'the demo was stopped');
+  return results;
 }
 
 /** Streams with the present state only: their past is that of the syncs, and the source sends no time for it. */
@@ -82,9 +75,8 @@ async function syncInThePast<T>(db: Queryable, agoMs: number, sync: () => Promis
 
 /** The page and, beside it, the workbook with all rows, next to the embedded database. */
 async function makeReport({ connection }: App) {
-  const [page, xlsx] = ['safety-report.html', 'safety-report.xlsx'].map((file) =>
-    resolve(dirname(EMBEDDED_DATA_DIR), file),
-  ) as [string, string];
+  const folder = resolve(dirname(EMBEDDED_DATA_DIR));
+  const [page, xlsx] = [join(folder, 'safety-report.html'), join(folder, 'safety-report.xlsx')];
   const report = await readReport(connection, DEMO_ACCOUNT, {
     also: (snapshot) => writeWorkbook(snapshot, xlsx),
   });
@@ -131,7 +123,7 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
     });
     claim = await claimDemo(app);
     const { db } = app;
-    const sync = syncAll.bind(null, app);
+    const sync = syncAll.bind(null, { ...context, app });
     section('1  Sandbox and warehouse');
     step(`a workplace-safety service with generated data runs on ${sandbox.url}`);
     // No other program uses it.

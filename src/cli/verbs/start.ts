@@ -11,13 +11,8 @@ export const start: Verb = {
   async run({ app }, { liftPrivacy = false }) {
     // Before the first statement and before the port is bound: if either hangs, the log shows which program it is.
     const { accounts, api } = app.config;
-    const first = accounts
-      .slice(0, 5)
-      .map(({ accountId, schedule }) => ({ account_id: accountId, ...schedule }));
-    app.log.info(
-      { version: VERSION, node: process.version, accounts: accounts.length, first, api },
-      `safety-sync ${VERSION} is starting`,
-    );
+    const fields = { version: VERSION, node: process.version, accounts: accounts.length, api };
+    app.log.info(fields, `safety-sync ${VERSION} is starting`);
     await runWorker(app, { liftPrivacy });
   },
 };

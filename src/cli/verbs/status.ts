@@ -2,7 +2,6 @@ import { readRuns, type RunRow } from '../../engine/control-tables/runs.ts';
 import { formatAge, formatDuration, formatTime } from '../../shared/format.ts';
 import { toIso, toMs } from '../../shared/time.ts';
 import type { StreamStatus } from '../../operate/status/facts.ts';
-import { describeProtection } from '../../operate/status/differences.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
 import { describeProblems } from '../../operate/status/problem-words.ts';
 import { toProblems } from '../../operate/status/json-status.ts';
@@ -59,7 +58,7 @@ export const status: Verb = {
   common: ['accounts', 'json'],
   async run({ app, terminal }) {
     const { accountIds, db } = app;
-    const { privacy, warnings } = app.config;
+    const { unlimited } = app.config.warnings;
     const { colors } = terminal;
     const { accounts: found, problems, isWell, workerSeenMs, nowMs } = await readProblems(app);
     const runs = await readRuns(db, accountIds);
@@ -96,19 +95,16 @@ export const status: Verb = {
       'last success': (one) => formatAge(one.last_success_at, nowMs),
     });
     const isMany = accounts.length > 1;
+    const ofAccount = (id: string | null): string => (isMany && id !== null ? `${id}: ` : '');
     const named = describeProblems(problems).map(({ problem: { accountId, isFailure, level }, text }) => {
-      const whole = isMany && accountId !== null ? `${accountId}: ${text}` : text;
-      return (isFailure ? colors.red : level === 'note' ? colors.dim : colors.yellow)(whole);
+      const color = isFailure ? colors.red : level === 'note' ? colors.dim : colors.yellow;
+      return color(ofAccount(accountId) + text);
     });
+    const lacking = found.filter(({ notOffered }) => notOffered.length > 0);
     const remarks = [
-      describeProtection(privacy) ?? '',
-      warnings.unlimited === null ? '' : `${warnings.unlimited}.`,
-      ...accounts.map(({ account_id: id, not_offered: methods }) =>
-        methods.length === 0
-          ? ''
-          : `${isMany ? `${id}: ` : ''}Not offered by the service: ${methods.join(', ')}`,
-      ),
-    ].filter((line) => line !== '');
+      ...(unlimited === null ? [] : [`${unlimited}.`]),
+      ...lacking.map((one) => `${ofAccount(one.id)}Not offered by the service: ${one.notOffered.join(', ')}`),
+    ];
     return {
       json: {
         ...(isMany ? { accounts } : accounts[0]),
@@ -120,7 +116,6 @@ export const status: Verb = {
           since: toIso(sinceMs),
         })),
         worker_last_seen_at: toIso(workerSeenMs),
-        privacy: { omitted: privacy.omit, pseudonyms: privacy.pseudonymize },
       },
       lines: [table, ...afterBlank(named), ...afterBlank(remarks.map(colors.dim))],
       code: isWell ? EXIT.ok : EXIT.failed,

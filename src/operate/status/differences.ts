@@ -6,15 +6,6 @@ import { needsCleaning } from '../../engine/control-tables/stored-privacy.ts';
 import { type PrivacySettings, readPolicies, type StreamPolicies } from '../../engine/privacy/settings.ts';
 import { describeUnread, UNREAD_ADVICE, unreadOf } from '../../engine/streams/unread-partitions.ts';
 
-/** Describes privacy settings; null: there are none. */
-export function describeProtection({ omit, pseudonymize }: PrivacySettings): string | null {
-  const phrases = [
-    ...(omit.length === 0 ? [] : [`Never stored: ${omit.join(', ')}.`]),
-    ...(pseudonymize.length === 0 ? [] : [`Stored as pseudonyms: ${pseudonymize.join(', ')}.`]),
-  ];
-  return phrases.length === 0 ? null : phrases.join(' ');
-}
-
 /** Describes stored data that the privacy settings forbid, and the command that removes it; null: there is none. */
 function describeUncleaned(all: readonly StreamPolicies[]): string | null {
   const names = all

@@ -209,10 +209,6 @@ test('a request budget is 40 a minute, or none for a service at a loopback addre
     describeUnlimited([{ service: { baseUrl } }], setting);
   expect(warned(there, null)).toContain('API_REQUESTS_PER_MINUTE=off: there is no request limit');
   expect([warned(here, null), warned(there, 12), warned(there, undefined)]).toEqual([null, null, null]);
-  const services = [there, here, there].map((baseUrl, index) => ({
-    ...{ accountId: `a${index}`, service: { baseUrl } },
-  }));
-  expect(describeUnlimited(services, null)).toContain('there is no request limit for a0, a2.');
 });
 
 const mail = {
