@@ -19,7 +19,7 @@ interface SessionTime extends TransactionTime {
 
 export type StreamSession = ReturnType<typeof buildSession>;
 
-interface OpenSessionOptions extends StreamKey {
+interface StreamSessionOptions extends StreamKey {
   readonly databaseUrl: string;
   /** While another run has the stream: `skip` gives up, `wait` waits until the lock is free or the signal is aborted. */
   readonly whenBusy: 'skip' | 'wait';
@@ -60,11 +60,17 @@ const ADVANCE = `update safety_sync.stream_state
   where account_id = $1 and stream = $2
   returning (complete_until at time zone 'UTC' - interval '1 microsecond') at time zone 'UTC' as now`;
 
-/** Opens a session that holds the stream's lock; undefined when another run has it and `whenBusy` is `skip`. Error: `account_busy`. */
-export async function openStreamSession(options: OpenSessionOptions): Promise<StreamSession | undefined> {
-  const { accountId, stream, signal } = options;
+/**
+ * Works in a session that holds the stream's lock, and closes it. undefined: another run has the stream, and `whenBusy` is `skip`.
+ * Error: `account_busy`.
+ */
+export async function withStreamSession<T>(
+  { databaseUrl: url, whenBusy, onWait, signal, ...key }: StreamSessionOptions,
+  work: (session: StreamSession) => Promise<T>,
+): Promise<T | undefined> {
+  const { accountId, stream } = key;
   const connection = openConnection({
-    url: options.databaseUrl,
+    url,
     applicationName: `safety-sync ${stream}`,
     isSession: true,
     signal,
@@ -77,18 +83,15 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
       const [row] = await connection.query<{ pid: number; locked: boolean }>(TRY_LOCK, [accountId, stream]);
       if (row?.locked === true) {
         await assertUnchanged(connection, accountId);
-        return buildSession(connection, row.pid, { accountId, stream });
+        return await work(buildSession(connection, row.pid, key));
       }
-      if (options.whenBusy === 'skip') {
-        await connection.close();
-        return undefined;
-      }
-      if (!waited) options.onWait?.(await describeOpenRun(connection.db, { accountId, stream }));
+      if (whenBusy === 'skip') return undefined;
+      if (!waited) onWait?.(await describeOpenRun(connection.db, key));
       await sleep(LOCK_POLL_MS, signal);
     }
-  } catch (error) {
-    await connection.close();
-    throw error;
+  } finally {
+    // PostgreSQL gives the lock free, and rolls an open transaction back.
+    await connection.close().catch(() => undefined);
   }
 }
 
@@ -130,7 +133,5 @@ function buildSession(connection: Connection, backendPid: number, { accountId, s
       await connection.query('select').catch(() => undefined);
       return connection.isLost ? lockLost(error) : error;
     },
-    /** Ends the session and with it the lock. */
-    close: () => connection.close(),
   };
 }

@@ -11,7 +11,7 @@ import type { Removed, Retention } from '../history/retention.ts';
 import { noCounts, type RecordCounts, type RunEnding } from '../control-tables/runs.ts';
 import type { Load } from '../loading/load.ts';
 import type { PrivacySettings } from '../privacy/settings.ts';
-import { openStreamSession, type StreamSession } from '../control-tables/stream-session.ts';
+import { type StreamSession, withStreamSession } from '../control-tables/stream-session.ts';
 import type { ReadOptions, SyncSettings } from '../reading/read-request.ts';
 import { isWholeTime, WHOLE_TIME } from '../reading/creation-time.ts';
 import type { BackfillProgress, ReadOutcome } from '../reading/step.ts';
@@ -132,10 +132,7 @@ export function toEnding(
   return error === null ? { outcome: 'succeeded', note: text || null } : { outcome: 'failed', error };
 }
 
-/**
- * Works under the lock of a stream, and announces its holder while it waits for it. undefined: another run has the stream, and
- * `whenBusy` is `skip`.
- */
+/** Works under the lock of a stream, and announces its holder while it waits for it; see `withStreamSession`. */
 export async function underLock<T>(
   { databaseUrl, events, signal, settings: { accountId } }: RunContext,
   stream: StreamName,
@@ -143,14 +140,5 @@ export async function underLock<T>(
   work: (session: StreamSession) => Promise<T>,
 ): Promise<T | undefined> {
   const onWait = (holder: string): void => events.onWait?.(stream, holder);
-  const session = await openStreamSession({ databaseUrl, accountId, stream, whenBusy, signal, onWait });
-  if (session === undefined) return undefined;
-  try {
-    return await work(session);
-  } catch (error) {
-    await session.rollback();
-    throw error;
-  } finally {
-    await session.close().catch(() => undefined);
-  }
+  return await withStreamSession({ databaseUrl, accountId, stream, whenBusy, signal, onWait }, work);
 }
