@@ -19,7 +19,7 @@ export interface Area {
 export function parseArea(text: string): Area | null {
   const [, word = '', name = ''] = /^\s*(\w+)\s*=\s*(.*\S)\s*$/.exec(text) ?? [];
   const kind = AREA_KINDS.find((one) => one === word);
-  return kind === undefined || name === '' ? null : { kind, name };
+  return kind === undefined ? null : { kind, name };
 }
 
 /** The form that `parseArea` reads. */

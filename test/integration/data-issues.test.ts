@@ -23,64 +23,6 @@ const sync = async (stream: 'resources' | 'followups' | 'equipments' | 'training
 const openIssues = async (stream: string) =>
   (await issuesOf(worker, stream)).filter((issue) => issue.is_open);
 
-test('each problem in one follow-up has an issue with its field, and all issues close together when the record is corrected', async () => {
-  const whole = SPECIMENS.followups.build('odd');
-  worker.sandbox.store.followups.put({
-    ...whole,
-    due: 20_260_230,
-    form_id: '17.5',
-    colour: 'red',
-    messages: [
-      { id: 'm1', date: 'noon', m_user_id: '10001', note: 'kept', mood: 'bad' },
-      { date: 1, note: 'no id' },
-      'no message at all',
-      { id: 'm2', date: 2, m_user_id: ['x'], note: 'kept', attachments: [{ key: 7, caption: {} }, null] },
-    ],
-  });
-  await sync('followups');
-  const issues = await issuesOf(worker, 'followups');
-  expect(issues.map(({ kind, field, record_id }) => [kind, field, record_id])).toEqual([
-    ['field_nulled', 'due', 'odd'],
-    ['field_nulled', 'form_id', 'odd'],
-    ['field_nulled', 'messages[0].date', 'odd'],
-    ['field_nulled', 'messages[3].attachments[0].caption', 'odd'],
-    ['field_nulled', 'messages[3].m_user_id', 'odd'],
-    ['record_rejected', 'messages[1]', 'odd'],
-    ['record_rejected', 'messages[2]', 'odd'],
-    ['record_rejected', 'messages[3].attachments[1]', 'odd'],
-    ['unknown_field', 'colour', 'odd'],
-    ['unknown_field', 'messages[].mood', 'odd'],
-  ]);
-  expect(issues.find(({ field }) => field === 'messages[1]')?.value).toEqual({ date: 1, note: 'no id' });
-  expect(issues.every(({ occurrences, is_open }) => occurrences === 1 && is_open)).toBe(true);
-  await expectWarehouseEqualsSource(worker, {
-    tables: ['followups', 'followup_messages', 'followup_attachments'],
-  });
-
-  const before = await rowVersions(worker);
-  await sync('followups');
-  expect(await rowVersions(worker)).toEqual(before);
-  expect(await openIssues('followups')).toHaveLength(10);
-
-  worker.sandbox.store.followups.put(whole);
-  await sync('followups');
-  expect(await openIssues('followups')).toEqual([]);
-});
-
-test('an unknown field, even with a dot in its name or path, has an issue as long as a record has the field', async () => {
-  const odd = { 'risk.level': 3, versions: [{ 'a.b[0]': 1, version: '1' }], 'x[]': null, '.': 1 };
-  worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('r'), ...odd });
-  await sync('resources');
-  const fields = ['.', 'risk.level', 'versions[].a.b[0]', 'x[]'];
-  expect((await openIssues('resources')).map(({ field }) => field)).toEqual(fields);
-  worker.sandbox.store.resources.put(SPECIMENS.resources.build('other'));
-  await sync('resources');
-  expect((await openIssues('resources')).map(({ field }) => field)).toEqual(fields);
-  worker.sandbox.store.resources.put(SPECIMENS.resources.build('r'));
-  await sync('resources');
-  expect(await openIssues('resources')).toEqual([]);
-});
-
 test('a stream lists 1,000 issues, counts the others in one more, and lists them when there is room', async () => {
   const odd = (id: string, names: number) => ({
     ...SPECIMENS.resources.build(id),

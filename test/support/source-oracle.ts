@@ -39,7 +39,7 @@ export interface CompareOptions {
   readonly exceptDeletedFollowups?: boolean;
 }
 
-type ColumnKind = 'text' | 'ms' | 'day' | 'number' | 'bool' | 'json' | 'list';
+export type ColumnKind = 'text' | 'ms' | 'day' | 'number' | 'bool' | 'json' | 'list';
 
 interface TableSpec {
   readonly key: readonly string[];
@@ -324,7 +324,7 @@ export async function readList(sandbox: Sandbox, asked: Asked): Promise<WireObje
 
 /** The list of each stream, with the requests of the worker: a service may cache the responses to each apart. */
 const ofType = { service_type: 'all', include_null_metavalues: true };
-const LISTS = {
+export const LISTS = {
   resources: { method: 'resources.list', list: 'resources', add: rows.addResource },
   followups: {
     ...{ method: 'followups.list', list: 'followups', changeTimeField: 'updated_on', add: rows.addFollowup },

@@ -18,12 +18,14 @@ function oldestFirst(items: WireObject[], field: string, oldestIs: 'first' | 'la
   return ordered.toSorted((a, b) => Number(times.get(a)) - Number(times.get(b)));
 }
 
-/** Each key once: the last entry wins. */
+/** Each key once, at the place of its last entry; an exact repetition counts as none. */
 function distinct(items: WireObject[], key: (item: WireObject) => string | null): WireObject[] {
   const kept = new Map<string, WireObject>();
   for (const item of items) {
     const name = key(item);
-    if (name !== null && name !== '') kept.set(name, item);
+    if (name === null || name === '' || JSON.stringify(kept.get(name)) === JSON.stringify(item)) continue;
+    kept.delete(name);
+    kept.set(name, item);
   }
   return [...kept.values()];
 }
@@ -114,12 +116,11 @@ export function addFollowup(tables: ExpectedTables, record: WireObject): void {
   oldestFirst(messages, 'date', 'first').forEach((message, index) => {
     add(tables, 'followup_messages', { ...MESSAGE(message), followup_id, position: String(index + 1) });
     const message_id = wire.id(message['id']);
-    wire.objectsOf(message['attachments']).forEach((attachment, at) =>
-      add(tables, 'followup_attachments', {
-        ...ATTACHMENT(attachment),
-        ...{ followup_id, message_id, position: String(at + 1) },
-      }),
-    );
+    const sent: unknown[] = Array.isArray(message['attachments']) ? message['attachments'] : [];
+    for (const [at, file] of sent.entries()) {
+      const place = { followup_id, message_id, position: String(at + 1) };
+      if (wire.isObject(file)) add(tables, 'followup_attachments', { ...ATTACHMENT(file), ...place });
+    }
   });
 }
 
@@ -175,11 +176,15 @@ export function addUser(tables: ExpectedTables, record: WireObject): void {
     ...{ email: null, username: null },
     hired_on: dayOf(record['hireDate']),
     terminated_on: dayOf(record['terminationDate']),
-    last_seen_at: seen.reduce((one, other) => (Number(other) > Number(one) ? other : one)),
+    last_seen_at: seen.reduce((one, other) =>
+      Number(other ?? -Infinity) > Number(one ?? -Infinity) ? other : one,
+    ),
   });
 }
 
 const dayOf = (value: unknown): string | null => {
-  const ms = wire.day(value) === null ? wire.ms(value) : null;
-  return ms === null ? wire.day(value) : new Date(Number(ms)).toISOString().slice(0, 10).replaceAll('-', '');
+  const ms = wire.ms(value);
+  return ms === null || /^\d{8}$/.test(ms)
+    ? wire.day(value)
+    : new Date(Number(ms)).toISOString().slice(0, 10).replaceAll('-', '');
 };

@@ -102,6 +102,7 @@ export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
         messages: [
           { id: 'a', date: NOON, m_user_id: '10001', note: null, m_reassignee_id: null, signature: null },
           { id: 'b', date: NOON, m_user_id: '10001', note: 'b', signature: { name: 'A. B.' }, notify: true },
+          { id: 'c', date: NOON, attachments: [{ key: 'f', caption: 'c' }, { key: 'g' }] },
         ],
       },
     ],

@@ -93,7 +93,7 @@ test('a connection that breaks is network_error before the response, and respons
   const reset = await failureOf((response) => response.socket?.resetAndDestroy());
   expect(reset.code).toBe('network_error');
   const refused = await failureOf(() => undefined, { baseUrl: 'http://127.0.0.1:1' });
-  expect(refused.code).toBe('network_error');
+  expect(refused).toMatchObject({ code: 'network_error', cause: expect.any(Error) as Error });
   expect(refused.message).toContain(
     'no response from http://127.0.0.1:1 (ECONNREFUSED: connect ECONNREFUSED',
   );

@@ -1,7 +1,7 @@
 import pc from 'picocolors';
 import pino from 'pino';
 import { describe, expect, it, vi } from 'vitest';
-import { formatAge, formatDuration } from '../../../src/shared/format.ts';
+import { formatAge, formatCount, formatDuration, formatTime, nameSome } from '../../../src/shared/format.ts';
 import { parseDate } from '../../../src/cli/arguments.ts';
 import { createProgress } from '../../../src/cli/progress.ts';
 import { renderRows } from '../../../src/cli/table.ts';
@@ -13,6 +13,7 @@ const colors = pc.createColors(false);
 
 describe('arguments and figures', () => {
   it.each([
+    [400, '400 ms'],
     [999.6, '1.0 s'],
     [59_600, '1 min'],
     [3_599_700, '1 h'],
@@ -26,6 +27,13 @@ describe('arguments and figures', () => {
     const now = Date.UTC(2026, 2, 2, 12);
     const ages = ['2026-03-02T11:00:00Z', '2026-03-02T13:00:00Z', null].map((one) => formatAge(one, now));
     expect(ages).toEqual(['1 h ago', 'just now', 'never']);
+    expect([formatTime(now), formatTime(null)]).toEqual(['2026-03-02 12:00:00Z', '–']);
+  });
+
+  it('a count has commas, and a long list its beginning and the number of the others', () => {
+    expect([999, 1000, 1_234_567].map(formatCount)).toEqual(['999', '1,000', '1,234,567']);
+    const names = ['a', 'b', 'c'];
+    expect([nameSome(names, 3), nameSome(names, 1)]).toEqual(['a, b, c', 'a and 2 more']);
   });
 
   it('a time as an argument is in UTC if it has no zone, and others are refused', () => {

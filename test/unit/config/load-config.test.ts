@@ -94,9 +94,10 @@ test('URL and token are sufficient, and every setting that .env.example names ex
 
 test('plain http is accepted only for this machine, or if insecure http is allowed', () => {
   for (const name of ['SAFETY_BASE_URL', 'ALERT_WEBHOOK_URL', 'ALERT_HEARTBEAT_URL']) {
-    expect(problemsOf({ ...good, [name]: 'http://127.0.0.1.evil.example/hook' })).toMatch(
-      new RegExp(`${name}: plain http:// to 127.0.0.1.evil.example .*SAFETY_ALLOW_INSECURE_HTTP=true`),
-    );
+    for (const host of ['127.0.0.1.evil.example', 'evil-localhost'])
+      expect(problemsOf({ ...good, [name]: `http://${host}/hook` })).toMatch(
+        new RegExp(`${name}: plain http:// to ${host} .*SAFETY_ALLOW_INSECURE_HTTP=true`),
+      );
     load({ ...good, [name]: 'http://service.example', SAFETY_ALLOW_INSECURE_HTTP: 'true' });
     for (const host of ['127.0.0.1:9', '[::1]:9', 'localhost']) load({ ...good, [name]: `http://${host}/` });
   }

@@ -1,12 +1,19 @@
 import { expect, test } from 'vitest';
 import { createPeople, forgottenTexts } from '../../../src/engine/privacy/people.ts';
-import { createPseudonyms } from '../../../src/shared/pseudonym.ts';
+import { createPseudonyms, shortenPseudonyms } from '../../../src/shared/pseudonym.ts';
 
 const pseudonyms = createPseudonyms('k'.repeat(32));
 const forget = (id: string, ...names: readonly string[]) => {
   const people = createPeople(pseudonyms, forgottenTexts(pseudonyms, { id, names }));
   return { people, person: pseudonyms.of(id) };
 };
+
+test('a pseudonym has 32 digits, of which a page shows eight, and is its own pseudonym', () => {
+  const person = pseudonyms.of('10001');
+  expect(person).toMatch(/^pseudonym:[0-9a-f]{32}$/);
+  expect(pseudonyms.of(person)).toBe(person);
+  expect(shortenPseudonyms(`by ${person}.`)).toBe(`by ${person.slice(0, 18)}….`);
+});
 
 test('a name inside a text is replaced in both orders and any case, and the rest of the text is unchanged', () => {
   const { people, person } = forget('10001', 'Maria Lopez-Díaz');

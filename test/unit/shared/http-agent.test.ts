@@ -29,7 +29,9 @@ test('a request goes through the proxy of HTTPS_PROXY, which alone gets its user
   expect(asked).toEqual([`service.invalid:443 Basic ${btoa('user:secret')}`]);
 });
 
-test('a proxy that is no URL is a problem of its variable, which is not shown', () => {
+test('a proxy that is no URL is a problem of its variable, which is not shown; an empty one is none', () => {
+  vi.stubEnv('HTTPS_PROXY', '');
+  agentFor('https://service.example');
   vi.stubEnv('HTTPS_PROXY', 'ftp://u:secret@x');
   expect(() => agentFor('https://service.example')).toThrow(/^HTTPS_PROXY: expected .* \(not shown\)$/);
 });

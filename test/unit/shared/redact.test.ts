@@ -11,6 +11,7 @@ it('each secret is replaced in every spelling and at every place, as a whole, an
   expect(redact('token-7-and-more')).toBe('[secret]');
   for (const secret of many) expect(redact(`x${secret}y`)).toMatch(/^x\[secret\]\d*y$/);
   expect(redact('canary-on, token-')).toBe('canary-on, token-');
+  expect(createRedactor(['abc'])('abc, null')).toBe('abc, null');
   secrets.push('a later one');
   expect(redact('a later one')).toBe('[secret]');
 });

@@ -26,6 +26,7 @@ describe('a sleep', () => {
 it('a timeout returns the value of work that ends in time, rejects if it fails in time, and ignores a later failure', async () => {
   expect(await withTimeout(Promise.resolve(7), 5_000)).toEqual({ inTime: true, value: 7 });
   await expect(withTimeout(Promise.reject(new Error('broken')), 5_000)).rejects.toThrow('broken');
+  expect(vi.getTimerCount()).toBe(0);
   const waited = withTimeout(
     sleep(6_000).then(() => Promise.reject(new Error('too late'))),
     5_000,
