@@ -78,7 +78,7 @@ export async function readNamesState(db: Queryable, accountId: string): Promise<
     ${sql.join(met, sql` union all `)} except select _key from ${names} where account_id = ${accountId}`);
   const lists = await db.execute<{ id: string }>(sql`
     select distinct _raw ->> 'list_id' as id from ${names}
-    where account_id = ${accountId} and kind = 'metafield' and _deleted_at is null and _raw ->> 'list_id' is not null`);
+    where account_id = ${accountId} and kind = 'metafield' and _deleted_at is null and _raw ->> 'list_id' <> ''`);
   return {
     live: new Map(live.map(({ kind, count }) => [kind, count])),
     unnamed: unnamed.map(({ key }) => key),

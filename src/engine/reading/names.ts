@@ -11,7 +11,6 @@ import {
   type OptionalListName,
 } from '../streams/optional-methods.ts';
 import type { NamesState } from '../streams/state.ts';
-import { isWireRecord } from '../streams/wire.ts';
 import { isOfOneRequest, readOptionalList } from './list.ts';
 import type { ReadRequest } from './read-request.ts';
 import { recordName } from './record-fields.ts';
@@ -54,16 +53,6 @@ export function nothingDue(
 
 export const NONE_OFFERED = { kind: 'skipped', reason: 'the service offers none of these lists' } as const;
 
-/** Ids of the data lists that metafields name. */
-function listIdsOf(types: readonly Received[]): string[] {
-  const ids = types.flatMap((type) => {
-    const record = type.parse();
-    const fields = isWireRecord(record) && Array.isArray(record['metafields']) ? record['metafields'] : [];
-    return fields.flatMap((one: unknown) => (isWireRecord(one) ? [one['list_id']] : []));
-  });
-  return [...new Set(ids.filter((id) => id !== null && id !== undefined && id !== '').map(String))];
-}
-
 /** Old values name items that can be chosen no more. */
 const itemParams = (id: unknown) => ({
   data_list_id: Number.isSafeInteger(Number(id)) ? Number(id) : id,
@@ -86,18 +75,23 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   const results: MethodResult[] = [];
   const complete: string[] = [];
   let failure: SafetySyncError | null = null;
-  const types = states.get('equipmenttypes.list');
-  /** null: the types, whose metafields name them, are not known. */
-  let dataLists = types === undefined || isNotOffered(types.code) ? null : state.dataLists;
-  if (onlyRecord?.stored != null) dataLists = [String(onlyRecord.stored['parent_id'])];
+
+  /** The data lists that metafields name, after a commit; null: the types, which have the metafields, are not known. */
+  async function findDataLists(): Promise<readonly string[] | null> {
+    if (onlyRecord?.stored != null) return [String(onlyRecord.stored['parent_id'])];
+    const wereRead = results.find(({ method, code }) => method === 'equipmenttypes.list' && code === null);
+    const types = wereRead ?? states.get('equipmenttypes.list');
+    if (types === undefined || isNotOffered(types.code)) return null;
+    return (await warehouse.readNamesState()).dataLists;
+  }
 
   async function readList(method: OptionalListName) {
     if (method !== 'datalistitems.list') {
       const list = await readOptionalList(service, method);
-      if (method === 'equipmenttypes.list' && list.result.code === null) dataLists = listIdsOf(list.records);
       return { ...list, names: toNameRecords(method, list.records) };
     }
     // The items of all data lists, each with its list; the first read that fails is the end.
+    const dataLists = await findDataLists();
     const lists = dataLists === null ? await readOptionalList(service, 'datalists.list') : null;
     if (lists !== null) results.push(lists.result);
     const names: Received[] = [];
@@ -112,6 +106,7 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   }
 
   for (const method of due) {
+    if (method === 'datalistitems.list') yield { kind: 'commit' };
     const { result, names, failure: reason } = await readList(method);
     results.push(result.code === null ? { ...result, unnamed: unnamedOf(method, state) } : result);
     yield records(names);
