@@ -53,11 +53,13 @@ function addUserIds(value: unknown, into: Set<string>): void {
   else if (typeof value === 'string' && !isPseudonym(value)) into.add(value);
 }
 
-export function createBatches(options: LoadOptions) {
-  const { session, shape, accountId, fullCompare, tracksSeen } = options;
+/** `hadRows`: the account had some before the load. Without them nothing can vanish. */
+export function createBatches(options: LoadOptions, hadRows: boolean) {
+  const { session, shape, accountId, fullCompare } = options;
+  const tracksSeen = options.tracksSeen && hadRows;
   const { connection } = session;
   const { stream, parent, children } = shape;
-  const compare = createComparison(session, shape, accountId);
+  const compare = createComparison(session, shape, { accountId, hadRows });
   const copies = createRecordCopies(session, shape, options);
   /** Keys of the records that the open transaction has staged. */
   const staged = new Set<string>();

@@ -17,7 +17,7 @@ const MOST_KEYS = 60_000;
 export function createComparison(
   { connection }: Pick<StreamSession, 'connection'>,
   { parent }: StreamShape,
-  accountId: string,
+  { accountId, hadRows }: { readonly accountId: string; readonly hadRows: boolean },
 ) {
   const table = `"${parent.schema}"."${parent.name}"`;
   const key = `"${parent.key[0]}"`;
@@ -29,17 +29,11 @@ export function createComparison(
       select k.ord, (select case when ${isGoneText(parent)} then '1' when t._hash = k.hash then '0' else '1' end
         from ${table} t where t.account_id = $1 and t.${key} = k.key) as status
       from k) p`;
-  let hadRows: Promise<boolean> | undefined;
   /** The keys of a first load; null: too many. */
   let added: Set<string> | null = new Set();
-  async function hasRows(): Promise<boolean> {
-    const found = await connection.query(`select from ${table} where account_id = $1 limit 1`, [accountId]);
-    return found.length > 0;
-  }
-
   /** True if the account had no rows before the load, and none of these keys was added since. */
-  async function areFirst(keys: readonly string[]): Promise<boolean> {
-    if ((await (hadRows ??= hasRows())) || added === null) return false;
+  function areFirst(keys: readonly string[]): boolean {
+    if (hadRows || added === null) return false;
     if (added.size + keys.length > MOST_KEYS || keys.some((one) => added?.has(one))) added = null;
     else for (const one of keys) added.add(one);
     return added !== null;
@@ -47,7 +41,7 @@ export function createComparison(
 
   async function compare(records: readonly Pick<KeyedRecord, 'key' | 'hash'>[]): Promise<string> {
     const keys = records.map(({ key }) => key);
-    if (await areFirst(keys)) return '2'.repeat(records.length);
+    if (areFirst(keys)) return '2'.repeat(records.length);
     // Digits need no quotes.
     const hashes = `{${records.map(({ hash }) => hash).join(',')}}`;
     const [row] = await connection.query<{ digits: string }>(checksums, [

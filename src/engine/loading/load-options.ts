@@ -17,6 +17,6 @@ export interface LoadOptions {
   };
   /** Stored rows may have been changed in the warehouse: every record is staged, and compared column by column. */
   readonly fullCompare: boolean;
-  /** The keys of all received records are recorded, to find deleted records. */
+  /** The keys of all received records are recorded, to find deleted records, unless the account has no rows. */
   readonly tracksSeen: boolean;
 }

@@ -16,7 +16,7 @@ import type { Coverage, ReadContext } from '../streams/stream.ts';
 import { createBatches, type Prepared } from './batch.ts';
 import type { LoadOptions } from './load-options.ts';
 import { createMerge, type Merged } from './merge.ts';
-import { countLive } from './merge-sql.ts';
+import { countRows } from './merge-sql.ts';
 import { toReadRecord, type ReadRecord } from './record.ts';
 import { clearStaging, countListed, findVanished, openStaging } from './staging.ts';
 
@@ -49,10 +49,12 @@ export async function createLoad(options: LoadOptions) {
   const { stream } = shape;
   const { db } = session.connection;
   const spanAttributes = { 'safety_sync.account': accountId, 'safety_sync.stream': stream.name };
-  const batches = createBatches(options);
   await openStaging(db, shape);
   // Before the first change of the run, because later nothing shows which rows are new.
-  const [live] = await db.execute<{ count: number }>(countLive(shape.parent, accountId));
+  const counted = await db.execute<Record<'rows' | 'live', number>>(countRows(shape.parent, accountId));
+  const [before = { rows: 0, live: 0 }] = counted;
+  const hadRows = before.rows > 0;
+  const batches = createBatches(options, hadRows);
   const merge = createMerge(options, batches);
 
   let nextOrd = 1;
@@ -115,7 +117,8 @@ export async function createLoad(options: LoadOptions) {
       covered,
       keyless,
       staged,
-      liveBefore: live?.count ?? 0,
+      hadRows,
+      liveBefore: before.live,
       deletedBefore: committed.deleted,
     });
     addCounts(counts, merged.counts);
@@ -164,7 +167,7 @@ export async function createLoad(options: LoadOptions) {
     /** Keys of the live rows in the coverage that were not added. */
     async findVanished(covered: Coverage): Promise<Set<string>> {
       await drain();
-      return await findVanished(db, shape, { covered, accountId });
+      return hadRows ? await findVanished(db, shape, { covered, accountId }) : new Set();
     },
     /** Whether each of these keys has a live row. null: a record without a usable key, which never has one. */
     async areStored(keys: readonly (string | null)[]): Promise<boolean> {

@@ -27,6 +27,8 @@ interface MergeRequest extends TransactionTime {
   readonly covered: Coverage | null;
   /** Records without a usable key that the run has received: any row may be one of them. */
   readonly keyless: number;
+  /** The account had rows before the run. */
+  readonly hadRows: boolean;
   /** Live rows before the run, and those of them that it has marked as deleted until now. */
   readonly liveBefore: number;
   readonly deletedBefore: number;
@@ -183,7 +185,7 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
         ? []
         : await db.execute<{ key: string }>(statements.markVanished(shape, deletable, scope));
     counts.deleted += deleted.length;
-    if (covered?.partitions === null && parent.deletedColumn !== null)
+    if (request.hadRows && covered?.partitions === null && parent.deletedColumn !== null)
       await db.execute(statements.endSentAsDeleted(parent, parent.deletedColumn, scope));
     const deletedKeys = deleted.map(({ key }) => key);
     const ofStream = { ...scope, stream: stream.name };

@@ -1,6 +1,4 @@
 /** Selects the reader of a stream. */
-import type { RunKind, StreamState } from '../streams/state.ts';
-import type { StreamDefinition } from '../streams/stream.ts';
 import { recordKey } from '../streams/wire.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import { readCachedList } from './cached-list.ts';
@@ -92,13 +90,4 @@ export async function* read(request: ReadRequest): AsyncGenerator<Step, void, un
   } finally {
     stop.abort();
   }
-}
-
-/** Whether the run may be complete: only then missing records count as deletions. */
-export function tracksSeen(
-  { readMode }: StreamDefinition,
-  kind: RunKind,
-  { watermark }: StreamState,
-): boolean {
-  return readMode.kind !== 'incremental' || kind === 'reconcile' || (kind === 'sync' && watermark !== null);
 }

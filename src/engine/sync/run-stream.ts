@@ -9,7 +9,6 @@ import { recordStream, readStreamState } from '../control-tables/stream-state.ts
 import { createLoad, type Load } from '../loading/load.ts';
 import { hasUncertain } from '../loading/staging.ts';
 import { streamShape } from '../database/table-shape.ts';
-import { tracksSeen } from '../reading/read.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
 import { markFailed, withSpan } from '../../shared/with-span.ts';
@@ -108,7 +107,7 @@ async function runInSession(
         allowMassDelete: request.allowMassDelete === true || stream.readMode.kind === 'people',
       },
       fullCompare: request.kind === 'reconcile' || request.onlyRecord !== undefined,
-      tracksSeen: !isOfSingleRecords(request) && tracksSeen(stream, request.kind, state),
+      tracksSeen: !isOfSingleRecords(request),
     });
     meter.counts = load.committed;
     const run = { ...context, accountId, runId, request, stream, meter, session, state, load, isCorrecting };
