@@ -18,15 +18,13 @@ interface Server {
   readonly quoted_database: string;
   readonly quoted_owner: string;
   readonly may_create: boolean;
-  readonly may_use_temporary: boolean;
 }
 
 const SERVER = `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
   current_setting('server_encoding') as encoding, current_setting('transaction_read_only')::boolean as is_read_only,
   current_database() as database, current_user as owner,
   quote_ident(current_database()) as quoted_database, quote_ident(current_user) as quoted_owner,
-  has_database_privilege(current_database(), 'create') as may_create,
-  has_database_privilege(current_database(), 'temporary') as may_use_temporary`;
+  has_database_privilege(current_database(), 'create') as may_create`;
 
 /** Returns whether the warehouse can be used. */
 export async function checkDatabase(connection: Connection, say: Say): Promise<boolean> {
@@ -38,10 +36,11 @@ export async function checkDatabase(connection: Connection, say: Say): Promise<b
   };
   if (server.number < OLDEST_SERVER) return refuse(found, adviceOf('database_too_old'));
   if (server.is_read_only) return refuse(`${found}: it is read-only`, READ_ONLY_ADVICE);
-  const lacking = await readLacking(connection, server);
+  const lacking = await connection.query<{ name: string }>(LACKING);
   if (lacking.length > 0) {
+    const names = lacking.map(({ name }) => name);
     say('ok', 'database', found);
-    say('failed', 'rights', `not on ${nameSome(lacking, MOST_NAMED)}`, grantsFor(server));
+    say('failed', 'rights', `not on ${nameSome(names, MOST_NAMED)}`, grantsFor(server));
     return false;
   }
   const { known, pending, pendingTables } = await readMigrationStatus(connection);
@@ -66,19 +65,16 @@ export async function checkDatabase(connection: Connection, say: Say): Promise<b
 /** Schemas and tables that a finding names. */
 const MOST_NAMED = 5;
 
-/** What a sync needs in the two schemas, as far as they exist. */
-const LACKING = `select 'schema ' || nspname as name, 1 as rank from pg_namespace
+/** What a sync needs in the database and the two schemas, as far as they exist. */
+const LACKING = `select 'temporary tables' as name, 0 as rank
+  where not has_database_privilege(current_database(), 'temporary')
+  union all select 'schema ' || nspname, 1 from pg_namespace
   where nspname in ('safety', 'safety_sync') and not has_schema_privilege(oid, 'usage')
   union all select n.nspname || '.' || c.relname, 2 from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and not (has_table_privilege(c.oid, 'select')
     and (c.relname = 'migrations' or has_table_privilege(c.oid, 'insert') and has_table_privilege(c.oid, 'update')
       and has_table_privilege(c.oid, 'delete')))
   order by 2, 1`;
-
-async function readLacking(connection: Connection, { may_use_temporary: hasTemporary }: Server) {
-  const rows = await connection.query<{ name: string }>(LACKING);
-  return [...(hasTemporary ? [] : ['temporary tables']), ...rows.map(({ name }) => name)];
-}
 
 /** The rights of the user of sync and start if it is not the owner. */
 const grantsFor = ({ quoted_owner: user, quoted_database: database }: Server): string =>
