@@ -46,7 +46,6 @@ describe('traces', () => {
         'safety_sync.run_id': runOf('resources'),
         'safety_sync.requests': 2,
         'safety_sync.retries': 1,
-        'safety_sync.records.inserted': 25,
       },
     });
     const ofRun = (name: string) =>

@@ -20,10 +20,6 @@ export function addCounts(into: RecordCounts, more: Readonly<RecordCounts>): voi
   for (const name of Object.keys(into) as (keyof RecordCounts)[]) into[name] += more[name];
 }
 
-/** For spans. */
-export const countAttributes = (counts: Readonly<RecordCounts>): Record<string, number> =>
-  Object.fromEntries(Object.entries(counts).map(([name, count]) => [`safety_sync.records.${name}`, count]));
-
 /** For `update runs set`: runs whose database session ended, usually with their worker. */
 const AS_DIED = sql.raw(`status = 'failed', finished_at = statement_timestamp(), error_code = 'worker_died',
   error_message = 'the worker ' || owner || ', or its database session, ended without closing this run; nothing was half stored'`);

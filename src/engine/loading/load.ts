@@ -6,7 +6,7 @@
  * batches are prepared while another one is stored or committed. The transaction is begun by the first batch, and ended by the
  * merge of its stored batches.
  */
-import { addCounts, countAttributes, noCounts, type RecordCounts } from '../control-tables/runs.ts';
+import { addCounts, noCounts, type RecordCounts } from '../control-tables/runs.ts';
 import { recordUsers } from '../control-tables/user-lookups.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 import { ignoreRejection } from '../../shared/errors.ts';
@@ -144,12 +144,7 @@ export async function createLoad(options: LoadOptions) {
     await closeBatch();
     await committing;
     uncommitted = 0;
-    committing = enqueue(() =>
-      withSpan('store', spanAttributes, async (span) => {
-        await storeCommit(commit);
-        span.setAttributes(countAttributes(committed));
-      }),
-    );
+    committing = enqueue(() => withSpan('store', spanAttributes, () => storeCommit(commit)));
   }
 
   return {

@@ -1,7 +1,6 @@
 /** One run of one stream, from lock to closed run record; and several streams. */
 import type { Queryable } from '../database/connection.ts';
 import { isCancelled, toKnownError } from '../database/database-error.ts';
-import { countAttributes } from '../control-tables/runs.ts';
 import { closeOpenRuns, recordRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
 import { assertMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
@@ -56,7 +55,6 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
       'safety_sync.outcome': ending.outcome,
       'safety_sync.requests': meter.requests,
       'safety_sync.retries': meter.retries,
-      ...countAttributes(meter.counts),
     });
     if (ending.outcome === 'failed') markFailed(span, ending.error.code);
     return { ...meter, ...ending, stream, durationMs };

@@ -7,11 +7,8 @@ import { records, type Steps } from '../reading/step.ts';
 import { parseReceived, Received } from '../../shared/received.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
 
-const toStep = (text: string, context: unknown) =>
-  records(
-    [Received.of(parseReceived(text), text)],
-    typeof context === 'object' && context !== null ? context : {},
-  );
+const toStep = (text: string, context: ReadContext | null) =>
+  records([Received.of(parseReceived(text), text)], context ?? {});
 
 /** The rejected records that are stored as a whole in their issue; an element of one (`messages[2]`) is in the stored record. */
 async function readRejected(db: Database, stream: StreamDefinition, accountId: string) {
