@@ -99,6 +99,11 @@ describe('CSV files', () => {
         }[task ?? ''],
       );
     expect(new Set(week.map(({ task }) => task)).size).toBe(3);
+    // An address may have the ids of the response and the form in it.
+    for (const name of ['due-next', 'overdue-followups', 'open-followups', 'due-followups'])
+      expect(Object.keys((await readCsv(name))[0] ?? {})).toEqual(
+        expect.arrayContaining(['response_id', 'form_id']),
+      );
     // Its kind has no template.
     expect(Object.keys((await readCsv('documents'))[0] ?? {})).not.toContain('link');
   });

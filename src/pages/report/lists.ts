@@ -133,7 +133,8 @@ order by t.due_on, t.task, t.label, p.name, t.followup_id, t.equipment_id, t.use
     title: 'Fell due',
     about: 'Follow-ups that fell due in the last thirty days, done or not.',
     sql: `
-select d.form_label, d.assignee_name, d.due_on, d.done_on, d.done_in_time, d.form_group, d.followup_id, d.form_id, d.assignee_id${fellDue(30)}
+select d.form_label, d.assignee_name, d.due_on, d.done_on, d.done_in_time, d.form_group, d.followup_id, o.response_id, d.form_id,
+  d.assignee_id${fellDue(30)}
 order by d.due_on, d.followup_id`,
     records: [['followup', 'followup_id']],
     shown: 0,
