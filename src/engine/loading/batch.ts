@@ -14,7 +14,7 @@ import { BatchIssues } from './batch-issues.ts';
 import { createComparison } from './compare.ts';
 import { type CopyText, createRecordCopies } from './copy-records.ts';
 import type { LoadOptions } from './load-options.ts';
-import { isStorable, type KeyedRecord, normalize, parseRecord, type ReadRecord } from './record.ts';
+import { isStorable, normalize, parseRecord, type ReadRecord } from './record.ts';
 import { dropIssuesOf, markSeen, refusalOf, writeIssues } from './staging.ts';
 
 /** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
@@ -40,13 +40,6 @@ export interface Prepared {
 
 export type Batches = ReturnType<typeof createBatches>;
 
-/** A record that is not stored as it was received; in a full compare, any record. */
-interface News {
-  readonly read: KeyedRecord;
-  /** No row has its key. */
-  readonly isNew: boolean;
-}
-
 /** Adds the user ids in the value of a column, without pseudonyms: they cannot be looked up. */
 function addUserIds(value: unknown, into: Set<string>): void {
   if (Array.isArray(value)) for (const one of value) addUserIds(one, into);
@@ -70,13 +63,10 @@ export function createBatches(options: LoadOptions, hadRows: boolean) {
   async function prepare(records: readonly ReadRecord[]): Promise<Prepared> {
     const storable = records.filter(isStorable);
     const statuses = await compare(storable);
-    const news: News[] = [];
-    for (const read of storable) {
-      const status = statuses.get(read.key);
-      // If another copy of the record is staged, the merge needs both to keep the newer one.
-      if (status !== 'unchanged' || staged.has(read.key) || fullCompare)
-        news.push({ read, isNew: status === 'added' });
-    }
+    // If another copy of the record is staged, the merge needs both to keep the newer one.
+    const news = storable.filter(
+      ({ key }) => fullCompare || staged.has(key) || statuses.get(key) !== 'unchanged',
+    );
     const mayCopy = news.length > 0 && (await copies.mayCopyIntoTables());
     const [added, changed] = [copies.begin(), copies.begin()];
     const issues = new BatchIssues();
@@ -86,8 +76,8 @@ export function createBatches(options: LoadOptions, hadRows: boolean) {
     }
     await inSequence(async () => {
       // Rows in the order of their primary key fill its pages: the keys of 100,000 new follow-ups take a quarter less.
-      const inKeyOrder = news.toSorted((one, other) => (one.read.key < other.read.key ? -1 : 1));
-      for (const [at, { read, isNew }] of inKeyOrder.entries()) {
+      const inKeyOrder = news.toSorted((one, other) => (one.key < other.key ? -1 : 1));
+      for (const [at, read] of inKeyOrder.entries()) {
         if (at % RECORDS_OF_A_TURN === RECORDS_OF_A_TURN - 1) await nextTurn();
         // Not parsed before, because the values of a whole batch would fill the memory until its last record is a row.
         const found: RecordIssue[] = [];
@@ -96,7 +86,7 @@ export function createBatches(options: LoadOptions, hadRows: boolean) {
         for (const { table, column } of toLookUp) {
           for (const row of made.rows[tables.indexOf(table)] ?? []) addUserIds(row[column], userIds);
         }
-        if (mayCopy && isNew) copies.addNew(made, added);
+        if (mayCopy && statuses.get(read.key) === 'added') copies.addNew(made, added);
         else copies.addChanged(made, changed);
       }
     });

@@ -8,7 +8,10 @@ import { bigintText, instant, json, idText } from './columns.ts';
 import type { WireField, WireFields, WireRecord } from './stream.ts';
 import * as wire from './wire.ts';
 
-export type ColumnField<T> = wire.Field<T> & WireField;
+export interface ColumnField<T> extends wire.Field<T>, WireField {
+  /** Unit of a number that represents a time, for the dictionary. */
+  readonly unit?: 'ms' | 'YYYYMMDD';
+}
 
 interface DeclaredColumn<B extends PgColumnBuilderBase> {
   /** A function, because a table and its table of states each need a builder of their own. */
@@ -39,16 +42,16 @@ export const as = {
   userIds: kind({ ...wire.list(wire.identifier), isUser: true }, () => idText().array()),
   identifier: kind(wire.identifier, () => idText()),
   identifiers: kind(wire.list(wire.identifier), () => idText().array()),
-  text: kind(wire.text, () => text()),
-  texts: kind(wire.list(wire.text), () => text().array()),
+  text: kind({ ...wire.text, isText: true }, () => text()),
+  texts: kind({ ...wire.list(wire.text), isText: true }, () => text().array()),
   oneOf: (...known: readonly string[]) => kind(wire.oneOf(known), () => text()),
   boolean: kind(wire.boolean, () => boolean()),
   bigint: kind(wire.bigint, () => bigintText()),
   bigintKey: kind(wire.bigint, () => bigintText().notNull(), ''),
   bigints: kind(wire.list(wire.bigint), () => bigintText().array()),
   numeric: kind(wire.numeric, () => numeric()),
-  instant: kind(wire.instant, instant),
-  date: kind(wire.date, () => date()),
+  instant: kind({ ...wire.instant, unit: 'ms' }, instant),
+  date: kind({ ...wire.date, unit: 'YYYYMMDD' }, () => date()),
   day: kind(wire.day, () => date()),
   object: kind(wire.object, () => json()),
   anything: kind(wire.anything, () => json()),

@@ -15,10 +15,6 @@ export type AddProblem = (
 
 export interface Field<T> {
   readonly read: (value: unknown, addProblem: AddProblem) => T | null;
-  /** See `WireField`. */
-  readonly isText?: true;
-  /** Unit of a number that represents a time, for the dictionary. */
-  readonly unit?: 'ms' | 'YYYYMMDD';
 }
 
 /** A plain description of the received value. */
@@ -32,13 +28,8 @@ export function describeValue(value: unknown): string {
 }
 
 /** `take` returns undefined for a value that cannot be kept. */
-function scalar<T>(
-  expected: string,
-  take: (value: unknown) => T | undefined,
-  unit: Pick<Field<T>, 'unit'> = {},
-): Field<T> {
+function scalar<T>(expected: string, take: (value: unknown) => T | undefined): Field<T> {
   return {
-    ...unit,
     read(value, addProblem) {
       if (value === undefined || value === null) return null;
       const taken = take(value);
@@ -67,13 +58,10 @@ function toIdentifier(value: unknown): string | undefined {
   return isShort ? id : undefined;
 }
 
-export const text: Field<string> = {
-  ...scalar('text', (value) => {
-    if (typeof value === 'string') return value;
-    return isHeld(value) || typeof value === 'boolean' ? String(value) : undefined;
-  }),
-  isText: true,
-};
+export const text: Field<string> = scalar('text', (value) => {
+  if (typeof value === 'string') return value;
+  return isHeld(value) || typeof value === 'boolean' ? String(value) : undefined;
+});
 
 /** An identifier; a number is taken as its decimal text. */
 export const identifier: Field<string> = scalar(
@@ -138,14 +126,10 @@ export function readMs(value: unknown): number | undefined {
 }
 
 /** A timestamp in milliseconds. 0 is no time: services send it where none is set. */
-export const instant: Field<string> = scalar(
-  'a time (ms since 1970, years 1 to 9999, not 0)',
-  (value) => {
-    const ms = readMs(value) ?? 0;
-    return ms === 0 ? undefined : isoText(ms);
-  },
-  { unit: 'ms' },
-);
+export const instant: Field<string> = scalar('a time (ms since 1970, years 1 to 9999, not 0)', (value) => {
+  const ms = readMs(value) ?? 0;
+  return ms === 0 ? undefined : isoText(ms);
+});
 
 /** YYYYMMDD → `YYYY-MM-DD`; undefined when there is no such day. */
 const toDate = remember((number): string | undefined => {
@@ -157,14 +141,10 @@ const toDate = remember((number): string | undefined => {
 });
 
 /** An eight-digit day. */
-export const date: Field<string> = scalar(
-  'a day in the form YYYYMMDD',
-  (value) => {
-    const number = toNumber(value);
-    return typeof number === 'number' ? toDate(number) : undefined;
-  },
-  { unit: 'YYYYMMDD' },
-);
+export const date: Field<string> = scalar('a day in the form YYYYMMDD', (value) => {
+  const number = toNumber(value);
+  return typeof number === 'number' ? toDate(number) : undefined;
+});
 
 /** The day in UTC of a time in milliseconds, or an eight-digit day: eight digits that are no day are not a time of 1970. */
 export const day: Field<string> = scalar(
@@ -228,7 +208,6 @@ function elements<T>(
 
 /** A list, element by element: an element that cannot be stored is left out with an issue, the others stay. */
 export const list = <T>(element: Field<T>): Field<T[]> => ({
-  ...(element.isText === true ? { isText: true } : {}),
   read: (value, addProblem) =>
     elements(value, addProblem, (item, addOne) => {
       if (item === null) addOne('expected an element, got null');
