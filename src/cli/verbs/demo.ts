@@ -89,7 +89,8 @@ const indent = (text: string): string => text.replace(/^(?=.)/gm, '  ');
 
 async function runDemo(context: CommandContext, { serve = false }: { serve?: boolean }): Promise<number> {
   const { terminal, signal, env } = context;
-  const { colors } = terminal;
+  const { colors, width } = terminal;
+  const inside = { colors, width: width && width - 2 };
   const startedMs = performance.now();
   let passedMs = -PAST_DAYS * DAY_MS - PASSING_MS;
   const now = () => Date.now() + passedMs;
@@ -134,7 +135,7 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
 
     section('2  First sync: everything, six weeks ago');
     const first = await syncInThePast(db, -passedMs, () => sync());
-    terminal.print(indent(renderResults(first, terminal)));
+    terminal.print(indent(renderResults(first, inside)));
     for (let day = 1; day <= PAST_DAYS; day += 1) {
       passedMs += DAY_MS;
       sandbox.live.day();
@@ -152,7 +153,7 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
       `${CHANGES} changes at the service: new follow-ups, replies, trainings, inspections; 20 minutes pass`,
     );
     const second = await sync();
-    terminal.print(indent(renderResults(second, terminal)));
+    terminal.print(indent(renderResults(second, inside)));
     const both = [...first, ...second];
     terminal.print(indent(renderRemarks(both, colors).join('\n')));
 
