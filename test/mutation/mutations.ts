@@ -111,7 +111,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       replace: '(select t._run_id <> ${runId}::bigint and t._synced_at',
       tests: [
         'test/integration/data-issues.test.ts > sends no request',
-        'test/integration/data-issues.test.ts > close together',
+        'test/integration/data-issues.test.ts > has 100 issues',
       ],
     },
   ],

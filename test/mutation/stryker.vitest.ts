@@ -5,7 +5,10 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     isolate: false,
-    include: ['test/unit/{api,config,loading,shared,streams}/**/*.test.ts', 'test/integration/api/*.test.ts'],
+    include: [
+      'test/unit/{config,loading,shared,status,streams}/*.test.ts',
+      'test/unit/{cli/output,labels/labels-file,worker/account-health,worker/monitor}.test.ts',
+    ],
     // It changes the user of the process, which a thread of Stryker's cannot do.
     exclude: ['test/unit/shared/write-whole-file.test.ts'],
   },

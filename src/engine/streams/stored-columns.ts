@@ -47,10 +47,8 @@ function storedColumnsOf(stream: StreamDefinition): StoredColumn[] {
     const { name, columns, primaryKeys } = getTableConfig(table);
     const keys = new Set(primaryKeys.flatMap((one) => one.columns.map((column) => column.name)));
     const whyNeeded = (column: string, notNull: boolean): string | null => {
-      if (column.startsWith('_') || column === 'account_id') return NOT_SENT;
       if (keys.has(column)) return 'it identifies records';
       if (!sent.has(`${name}.${column}`) || notNull) return NOT_SENT;
-      if (table !== stream.parent) return null;
       if (column === stream.changeTimeColumn) return 'it shows which of two versions of a record is newer';
       if (column === stream.deletedColumn) return 'it shows whether the source has deleted the record';
       return column === stream.partitionedBy?.column ? 'it names the list that contains a record' : null;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { followupsStream } from '../../../src/engine/streams/followups.ts';
 import { equipmentsStream } from '../../../src/engine/streams/equipments.ts';
 import { STREAMS } from '../../../src/engine/streams/index.ts';
-import { toNameRecords } from '../../../src/engine/streams/names.ts';
+import { namesStream, toNameRecords } from '../../../src/engine/streams/names.ts';
 import type { OptionalListName } from '../../../src/engine/streams/optional-methods.ts';
 import type { Row, StreamDefinition } from '../../../src/engine/streams/stream.ts';
 import { Received } from '../../../src/shared/received.ts';
@@ -89,8 +89,8 @@ test.each(STREAMS.filter(({ name }) => name in LISTS).map((stream) => [stream.na
 
 test('the summary of messages has their number, those that hand over, the latest, and the first not from the observer', () => {
   const messages = [
-    { id: 'a', date: 9000, m_user_id: 'o' },
-    { id: 'b', date: 5000, m_user_id: 'p', m_reassignee_id: '' },
+    { id: 'a', date: 5000, m_user_id: 'p', m_reassignee_id: '' },
+    { id: 'b', date: 9000, m_user_id: 'o' },
     { id: 'c', date: 3000, m_user_id: 'p', m_reassignee_id: 'q' },
     { id: 'd', date: 4000 },
     { id: 'e', m_user_id: 'p', m_reassignee_id: 'o' },
@@ -152,6 +152,9 @@ test('records of a list become names; those inside of a record come after it, wi
     { kind: 'form', name: 'x' },
     'text',
   ]);
+  const noIssue = () => expect.unreachable();
+  const { parent } = namesStream.toRows({ ...form, kind: 'form', parent_id: '3' }, {}, noIssue);
+  expect(parent).toMatchObject({ _key: 'form:7', id: '7', name: 'Walk', parent_id: '3', code: null });
   const type = { id: '6', title: 'Harness', schedules: 1 };
   expect(namesOf('equipmenttypes.list', [{ ...type, metafields: [{ id: 8, name: 'Size' }, null] }])).toEqual([
     {
