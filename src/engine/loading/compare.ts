@@ -11,9 +11,6 @@ type ChangeStatus = 'unchanged' | 'changed' | 'added';
 /** The digits in the result of `checksums` are positions in this list. */
 const CHANGE_STATUSES: readonly ChangeStatus[] = ['unchanged', 'changed', 'added'];
 
-/** Keys of a first load in memory: some 6 MB. */
-const MOST_KEYS = 60_000;
-
 export function createComparison(
   { connection }: Pick<StreamSession, 'connection'>,
   { parent }: StreamShape,
@@ -29,14 +26,14 @@ export function createComparison(
       select k.ord, (select case when ${isGoneText(parent)} then '1' when t._hash = k.hash then '0' else '1' end
         from ${table} t where t.account_id = $1 and t.${key} = k.key) as status
       from k) p`;
-  /** The keys of a first load; null: too many. */
-  let added: Set<string> | null = new Set();
+  /** The keys of a first load: some 10 MB for 100,000. */
+  const added = new Set<string>();
   /** True if the account had no rows before the load, and none of these keys was added since. */
   function areFirst(keys: readonly string[]): boolean {
-    if (hadRows || added === null) return false;
-    if (added.size + keys.length > MOST_KEYS || keys.some((one) => added?.has(one))) added = null;
-    else for (const one of keys) added.add(one);
-    return added !== null;
+    if (hadRows) return false;
+    const isKnown = keys.some((one) => added.has(one));
+    for (const one of keys) added.add(one);
+    return !isKnown;
   }
 
   async function compare(records: readonly Pick<KeyedRecord, 'key' | 'hash'>[]): Promise<string> {
