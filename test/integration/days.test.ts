@@ -1,7 +1,7 @@
 /** Days are counts: runs write today's, and days without a run are counted once from states. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Connection } from '../../src/engine/database/connection.ts';
-import { countDays as countNewDay } from '../../src/engine/history/days.ts';
+import { countDays as countNewDay, renameCounted } from '../../src/engine/history/days.ts';
 import { writeViewSettings } from '../../src/warehouse/view-settings.ts';
 import { removeExpired } from '../../src/engine/history/retention.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
@@ -63,6 +63,26 @@ describe('days of inserted rows', () => {
     countNewDay(connection.db, { accountId, stream: 'followups', now: new Date(nowMs).toISOString() });
 
   const ZONE = 'Pacific/Kiritimati';
+  test('numbers of an id that becomes one with days of its own are added: a person forgotten, found again and forgotten', async () => {
+    await query(`insert into safety.day_counts (account_id, stream, counted_by, id, status, days, records, in_service) values
+      ('again', 'followups', 'assignee', 'known', 'open', '{2026-01-03,2026-01-05}', '{2,0}', '{0,0}'),
+      ('again', 'followups', 'assignee', 'hidden', 'open', '{2026-01-01,2026-01-03,2026-01-04}', '{3,0,1}', '{0,0,0}'),
+      ('again', 'followups', 'assignee', 'other', 'open', '{2026-01-01}', '{7}', '{0}')`);
+    await renameCounted(connection.db, 'again', (_, id) => (id === 'known' ? 'hidden' : id));
+    expect(
+      await query(`select id, days::text as days, records::text as records, in_service::text as in_service
+        from safety.day_counts where account_id = 'again' order by id`),
+    ).toEqual([
+      {
+        id: 'hidden',
+        days: '{2026-01-01,2026-01-03,2026-01-04,2026-01-05}',
+        records: '{3,2,3,1}',
+        in_service: '{0,0,0,0}',
+      },
+      { id: 'other', days: '{2026-01-01}', records: '{7}', in_service: '{0}' },
+    ]);
+  });
+
   test('the daily views count each state of each follow-up, in total, by assignee and by form, in the time zone that the account has now', async () => {
     // 14 hours before UTC: an hour after midnight there.
     const day = (ago: number) => dayOf(String(NOW_MS - ago * DAY_MS), ZONE) ?? '';

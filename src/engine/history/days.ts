@@ -247,8 +247,8 @@ export async function countDays(
 }
 
 /**
- * Counts keep no id that the privacy settings hide. `toId` null: an omitted column, whose numbers are those of all. Returns the
- * number of changed ids.
+ * Counts keep no id that the privacy settings hide. `toId` null: an omitted column, whose numbers are those of all. Numbers of
+ * ids that become one are added: that of a person who was forgotten before has days already. Returns the number of changed ids.
  */
 export async function renameCounted(
   db: Queryable,
@@ -266,9 +266,18 @@ export async function renameCounted(
   await db.execute(sql`
     with moved as (
       delete from ${dayCounts} d using unnest(${texts('countedBy')}, ${texts('id')}, ${texts('next')}) as r (by, before, next)
-      where ${ofFollowups} and d.counted_by = r.by and d.id = r.before returning d.*, r.next)
+      where ${ofFollowups} and d.counted_by = r.by and d.id in (r.before, r.next) returning d.*, r.next
+    ), steps as (
+      select m.counted_by, m.next, m.status, u.day,
+        u.records - lag(u.records, 1, 0) over (partition by m.counted_by, m.id, m.status order by u.day) as change
+      from moved m cross join lateral unnest(m.days, m.records) as u (day, records)
+    ), sums as (
+      select counted_by, next, status, day, (sum(sum(change)) over (partition by counted_by, next, status order by day))::int as records
+      from steps group by counted_by, next, status, day
+    )
     insert into ${dayCounts} (account_id, stream, counted_by, id, status, days, records, in_service)
-    select account_id, stream, counted_by, next, status, days, records, in_service from moved where next is not null
-    on conflict do nothing`);
+    select ${account}::text, 'followups', counted_by, next, status, array_agg(day order by day), array_agg(records order by day),
+      array_fill(0, array[count(*)::int])
+    from sums where next is not null group by counted_by, next, status`);
   return renamed.length;
 }
