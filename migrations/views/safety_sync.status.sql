@@ -2,7 +2,7 @@
 -- operate/status/problems.ts derives the problems from them.
 drop view if exists safety_sync.status;
 create view safety_sync.status as
-select coalesce(t.account_id, b.account_id) as account_id, t.stream,
+select coalesce(t.account_id, b.account_id) as account_id, t.stream, o.backend_pid as open_pid,
   array(select m.method from safety_sync.optional_methods m
     where m.account_id = t.account_id and m.code in ('api_method_not_found', 'token_permission', 'parameter_unexpected')
     order by m.method) as not_offered,
@@ -28,7 +28,7 @@ from safety_sync.stream_state t
 -- After a refused first request an account has no state yet.
 full join safety_sync.request_budget b on b.account_id = t.account_id
 left join lateral (
-  select r.run_id from safety_sync.runs r
+  select r.run_id, r.backend_pid from safety_sync.runs r
   where r.account_id = t.account_id and r.stream = t.stream and r.status = 'running' order by r.run_id desc limit 1
 ) o on true
 -- A tick that found the stream locked by another worker has no session, and decides nothing; nor does a run that was stopped,

@@ -119,6 +119,7 @@ const CONTROL: Descriptions = {
   status: relation(
     'The facts about each stream from which its problems are found: for the status page, probes, alerts, safety-sync status and check.',
     {
+      open_pid: 'Database session of the run that has not ended; null: none.',
       facts:
         'As JSON: last success, position, the failure of the newest run and of the newest reconcile, open data issues, new fields. Times are in ms since 1970.',
       not_offered: 'Optional methods that the service lacks.',

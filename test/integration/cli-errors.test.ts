@@ -133,6 +133,28 @@ describe('the advice of an error', () => {
     expect(runs.find(({ stream }) => stream === 'users')?.outcome).toBe('succeeded');
   });
 
+  test('check says that the system has another version of the collation than the database was made with', async ({
+    skip,
+  }) => {
+    const [server] = await database.query<{ is_old: boolean }>(
+      `select current_setting('server_version_num')::int < 150000 as is_old`,
+    );
+    skip(server?.is_old === true, 'PostgreSQL 14 knows no version of a collation');
+    const made = new URL(database.url);
+    made.pathname += '_icu';
+    const name = made.pathname.slice(1);
+    await database.query(
+      `create database "${name}" template template0 locale_provider icu icu_locale 'und' locale 'C'`,
+    );
+    await runInProcess(['migrate'], { DATABASE_URL: made.href });
+    const answer = async () => (await askJson(['check'], { ...service, DATABASE_URL: made.href })).checks;
+    expect((await answer()).filter(({ what }) => what === 'collation')).toEqual([]);
+    await database.query(`update pg_database set datcollversion = '1' where datname = '${name}'`);
+    expect((await answer()).filter(({ what }) => what === 'collation')).toMatchObject([
+      { result: 'skipped', advice: expect.stringContaining(`reindex database ${name}`) as string },
+    ]);
+  });
+
   test('if the database user lacks rights, the grants that check prints are sufficient', async () => {
     const role = await createRole(database, `login password 'read-only-word'`);
     const DATABASE_URL = urlWith((url) => {

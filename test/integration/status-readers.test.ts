@@ -9,7 +9,7 @@ import { startHookServer } from '../support/hook-server.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { openFreeStream } from '../support/open-stream.ts';
-import { createRole } from '../support/test-database.ts';
+import { connectForTest, createRole } from '../support/test-database.ts';
 import { createSyncedWorker, createTestWorker, type TestWorker } from '../support/world.ts';
 import { inProof } from '../support/proof.ts';
 import { HARNESSES } from '../support/equipment-types.ts';
@@ -118,6 +118,23 @@ describe('a run whose worker died', () => {
     await expect
       .poll(() => synced.query(`select error_code from safety_sync.runs where owner = 'host pid 9'`), POLLING)
       .toEqual([{ error_code: 'worker_died' }]);
+  });
+});
+
+inProof(() => {
+  it('a run that waits for a table lock of another session names that session in the status', async () => {
+    await worker.runAll({ force: true });
+    const session = connectForTest(worker.databaseUrl, { applicationName: 'a BI tool', isSession: true });
+    await session.query('begin; lock table safety.resources in share mode');
+    const { store } = worker.sandbox;
+    store.resources.update([...store.resources.keys()][0] ?? '', { title: 'changed' });
+    const waiting = worker.run('resources', { force: true });
+    await expect
+      .poll(async () => (await runInProcess(['status'], statusEnv())).stdout, POLLING)
+      .toMatch(/\nRuns of documents are held up: role \w+ \(a BI tool, pid \d+\), which locks a table/);
+    await session.query('rollback');
+    expect((await waiting).outcome).toBe('succeeded');
+    await session.close();
   });
 });
 

@@ -26,6 +26,10 @@ const SERVER = `select current_setting('server_version') as version, current_set
   quote_ident(current_database()) as quoted_database, quote_ident(current_user) as quoted_owner,
   has_database_privilege(current_database(), 'create') as may_create`;
 
+/** Known since PostgreSQL 15. */
+const CHANGED_COLLATION = `select datcollversion as before, pg_database_collation_actual_version(oid) as now from pg_database
+  where datname = current_database() and datcollversion <> pg_database_collation_actual_version(oid)`;
+
 /** Returns whether the warehouse can be used. */
 export async function checkDatabase(connection: Connection, say: Say): Promise<boolean> {
   const [server] = (await connection.query<Server>(SERVER)) as [Server];
@@ -49,6 +53,7 @@ export async function checkDatabase(connection: Connection, say: Say): Promise<b
   say('ok', 'database', found);
   const missing = `${pending} of ${known} are missing`;
   if (pending === 0) {
+    await sayCollation(connection, server, say);
     say('ok', 'migrations', `all ${known} applied`);
     say('ok', 'rights', 'may read and write every table');
   } else if (server.may_create) say('ok', 'migrations', `${missing}; sync and start apply them`);
@@ -60,6 +65,23 @@ export async function checkDatabase(connection: Connection, say: Say): Promise<b
       'This user may not create schemas here: run safety-sync migrate as the owner of the database.',
     );
   return pendingTables === 0;
+}
+
+/** Keys of the warehouse do not depend on it, those of other tables of the database may. */
+async function sayCollation(
+  connection: Connection,
+  { number, quoted_database }: Server,
+  say: Say,
+): Promise<void> {
+  if (number < 150_000) return;
+  const [changed] = await connection.query<{ before: string; now: string }>(CHANGED_COLLATION);
+  if (changed === undefined) return;
+  say(
+    'skipped',
+    'collation',
+    `the database was made with version ${changed.before} of its collation, and the system has ${changed.now}`,
+    `Ids and keys of the warehouse do not depend on it; names may sort otherwise. Indexes of other tables on text may be wrong: reindex database ${quoted_database}; alter database ${quoted_database} refresh collation version;`,
+  );
 }
 
 /** Schemas and tables that a finding names. */

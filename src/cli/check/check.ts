@@ -34,7 +34,10 @@ const sayError = (say: Say, what: string, { message, advice, code }: SafetySyncE
 /** By account and stream: how many records the service should have of what was read. */
 type Rows = Map<string, ReadonlyMap<StreamName, number>>;
 
-/** Of the stored data: the key of forgotten people, and what does not fit the settings; `status` has the other problems. */
+/**
+ * Of the stored data: the key of forgotten people, and the problems that `status` lists. A problem of a run is no failure of the
+ * configuration.
+ */
 async function checkStored(app: App, sayOf: SayOf): Promise<Rows> {
   const { accountIds, db, config } = app;
   for (const id of accountIds)
@@ -52,9 +55,17 @@ async function checkStored(app: App, sayOf: SayOf): Promise<Rows> {
       return [id, new Map(read.map(({ stream }) => [stream, listedOf(stream)]))];
     }),
   );
-  const shown = problems.filter(({ kind }) => kind === 'differs' || kind === 'changing');
-  for (const { text, problem } of describeProblems(shown))
-    sayOf(problem.accountId)('skipped', 'stored data', text);
+  const shown = problems.filter(({ kind, level, accountId }) => {
+    // The first sync will read all streams, not only those that are a note when absent.
+    const isAhead = kind === 'never_synced' && level === 'note' && rows.get(accountId ?? '')?.size === 0;
+    return level !== 'busy' && !isAhead;
+  });
+  for (const { text, problem } of describeProblems(shown)) {
+    // The service is asked only after these lines.
+    const isOfService = problem.kind === 'credentials_refused' || problem.kind === 'service_away';
+    const what = problem.kind === 'differs' ? 'stored data' : 'streams';
+    sayOf(problem.accountId)('skipped', what, isOfService ? `at the last run: ${text}` : text);
+  }
   return rows;
 }
 

@@ -12,6 +12,7 @@ import { groupBy } from '../../shared/group-by.ts';
 export type ProblemKind =
   | AlertEvent
   | 'never_synced'
+  | 'held_up'
   | 'changing'
   | 'differs'
   | 'request_limit'
@@ -160,6 +161,7 @@ export const ALERT_WORDS: Readonly<Record<AlertEvent, AlertWords>> = ALERTS;
 const WORDS: Readonly<Record<ProblemKind, Words>> = {
   ...ALERT_WORDS,
   never_synced: { is: streams('has never been synced', 'have never been synced') },
+  held_up: { is: (subjects) => `runs of ${streamNames(subjects)} are held up` },
   changing: { is: () => 'a change of the account was not finished' },
   differs: { is: () => 'stored data differs from the settings' },
   request_limit: { is: () => 'the service accepts no requests for a while, because its limit was reached' },

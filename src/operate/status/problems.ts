@@ -154,6 +154,8 @@ function streamProblems(one: StreamStatus, state: AccountState, isStopped: boole
       });
   }
   if (!isUsed(one)) return found;
+  if (one.heldUpBy !== null)
+    add({ kind: 'held_up', level: 'warning', isFailure: true, detail: one.heldUpBy });
   const kindOf = (code: string) => (code === 'delete_guard' ? 'delete_guard' : 'stream_failing');
   if (failingWith !== null && !isStopped) {
     // The service responds with the same list until then, so only a forced sync tries again before.

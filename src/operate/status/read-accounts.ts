@@ -1,4 +1,4 @@
-/** Reads the facts about the streams of accounts: the view `safety_sync.status` (migrations/views). */
+/** Reads the facts about the streams of accounts: the view `safety_sync.status` (migrations/views), and what only locks show. */
 import { sql } from 'drizzle-orm';
 import { type Clock, systemClock } from '../../shared/time.ts';
 import { STREAMS, streamNamed } from '../../engine/streams/index.ts';
@@ -36,6 +36,8 @@ export interface StreamFacts {
   readonly isOffered: boolean;
   /** False: the service has none of its lists, so nothing is due: people are asked for one by one when they are met. */
   readonly hasList: boolean;
+  /** The session that locks a table for which the run waits, in words. */
+  readonly heldUpBy: string | null;
 }
 
 /** What is stored of an account. */
@@ -69,6 +71,8 @@ interface StatusRow extends Record<string, unknown> {
   readonly stream: StreamName;
   /** JSON: of `StreamFacts`, what is stored. */
   readonly facts: string;
+  /** The session of the run under way; null: there is none. */
+  readonly openPid: number | null;
   /** JSON: a list. */
   readonly notOffered: string;
   readonly blockedUntilMs: number | null;
@@ -80,12 +84,26 @@ export const UNKNOWN: AccountFacts = {
     ...{ stream, lastSuccessMs: null, watermarkMs: null, calculatedMs: null, currentUntilMs: null },
     ...{ isRunning: false, failingWith: null, failedMessage: null, failingSinceMs: null, failedAtMs: null },
     ...{ failedReconcile: null, repaired: 0, openIssues: 0, newFields: [] },
-    ...{ isOffered: true, hasList: true },
+    ...{ isOffered: true, hasList: true, heldUpBy: null },
   })),
   blockedUntilMs: null,
   notOffered: [],
   change: null,
 };
+
+/**
+ * By session of a run: another session, which is no run, that holds a lock for which the run waits, for example an index build
+ * or a forgotten transaction.
+ */
+async function readHolders(db: Connection['db'], runs: readonly number[]) {
+  const pids = toArrayLiteral(runs);
+  const rows = await db.execute<{ pid: number; holder: string }>(sql`
+    select w.pid, format('role %s (%s, pid %s), which locks a table (to end that session: select pg_terminate_backend(%s))',
+      coalesce(a.usename, 'unknown'), a.application_name, a.pid, a.pid) as holder
+    from pg_stat_activity w cross join unnest(pg_blocking_pids(w.pid)) as b (pid) join pg_stat_activity a on a.pid = b.pid
+    where w.pid = any (${pids}::int[]) and w.query_start < statement_timestamp() - interval '10 seconds' and a.pid <> all (${pids}::int[])`);
+  return new Map(rows.map(({ pid, holder }) => [pid, holder]));
+}
 
 export async function readAccounts(
   { db, query }: Pick<Connection, 'db' | 'query'>,
@@ -102,10 +120,12 @@ export async function readAccounts(
   if (pendingMigrations > 0) return { ...read, accounts: new Map() };
   await closeDeadRuns(db, accountIds);
   const rows = await db.execute<StatusRow>(sql`
-    select account_id, stream, facts::text, to_json(not_offered)::text as "notOffered",
+    select account_id, stream, facts::text, open_pid as "openPid", to_json(not_offered)::text as "notOffered",
       ${msOf('blocked_until')} as "blockedUntilMs"
     from safety_sync.status where account_id = any (${toArrayLiteral(accountIds)}::text[])`);
+  const pids = rows.flatMap(({ openPid }) => openPid ?? []);
   const changes = await readAccountChanges({ query }, accountIds);
+  const holders = pids.length > 0 ? await readHolders(db, pids) : new Map<number, string>();
   const factsOf = (id: string): AccountFacts => {
     const own = rows.filter((row) => row.account_id === id);
     const [one] = own;
@@ -119,6 +139,7 @@ export async function readAccounts(
       return {
         ...unknown,
         ...(JSON.parse(row.facts) as Partial<StreamFacts>),
+        heldUpBy: holders.get(row.openPid ?? 0) ?? null,
         isOffered: optionalMethods?.every((method) => notOffered.includes(method)) !== true,
         hasList: readMode.kind !== 'people' || !notOffered.includes('users.list'),
       };

@@ -34,6 +34,7 @@ const BADGES: Readonly<Partial<Record<ProblemKind, string>>> = {
   service_away: 'service away',
   stale: 'stale',
   never_synced: 'never synced',
+  held_up: 'held up',
   stream_failing: 'last run failed',
   delete_guard: 'delete guard',
 };

@@ -177,10 +177,11 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       ],
     },
   ],
-  'a reconcile that failed': [
+  'a reconcile that failed, and a run that waits for a lock': [
     one({
       streams: {
         resources: { failedReconcile: 'read_incomplete' },
+        users: { heldUpBy: 'role bi (pid 1)' },
       },
     }),
     {
@@ -190,6 +191,7 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
         expect.stringMatching(
           /^The reconcile of documents fails \(read_incomplete\).* Syncs do not do its/,
         ) as string,
+        'Runs of names of people are held up: role bi (pid 1).',
       ],
     },
   ],
