@@ -90,7 +90,7 @@ export function requestsPerMinuteOf(baseUrl: string, setting: number | null | un
   return isLoopback(new URL(baseUrl).hostname) ? null : USUAL_REQUESTS_PER_MINUTE;
 }
 
-/** null: every account whose service is on another machine has a request budget. */
+/** null: every account with a service on another machine has a request budget. */
 export function describeUnlimited(
   accounts: readonly { readonly service: { readonly baseUrl: string } | undefined }[],
   setting: number | null | undefined,

@@ -130,7 +130,7 @@ export function loadConfig(env: Environment, options: LoadConfigOptions) {
     ],
     notifications,
     privacy,
-    /** What is usable and perhaps a mistake; null: it is not there. */
+    /** A usable setting that may be a mistake; null: it is absent. */
     warnings: {
       unlimited: describeUnlimited(accounts, values.API_REQUESTS_PER_MINUTE),
       unknown: describeUnknown(findUnknownVariables(env, Object.keys(VARIABLES))),

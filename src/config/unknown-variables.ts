@@ -21,7 +21,7 @@ export function findUnknownVariables(env: Environment, names: readonly string[])
     const mostErrors = Math.max(isOwn ? 2 : 1, Math.floor(bare.length / 5));
     const meant = names.includes(inner) ? inner : closestName(bare, names, mostErrors);
     if (meant === undefined) return isOwn ? [name] : [];
-    // Beside the variable itself, a name that is only alike is that of another program, such as DATABASE_URI.
+    // Where the variable itself is set, a similar name belongs to another program, such as DATABASE_URI.
     if (!isOwn && bareNames.includes(meant)) return [];
     return [`${name} (did you mean ${meant}${/_FILE$/i.test(name) ? '_FILE' : ''}?)`];
   });

@@ -7,7 +7,7 @@ export type RecordKind = (typeof RECORD_KINDS)[number];
 /** The template of each kind; a kind without one has no links. */
 export type RecordUrls = Readonly<Partial<Record<RecordKind, string | undefined>>>;
 
-/** What identifies a record in a template; a follow-up has all of them. */
+/** The ids of a record in a template; a follow-up has all of them. */
 const PLACEHOLDER = /\{(id|response_id|form_id)\}/g;
 
 /** https or http, with a placeholder behind the host name: an id must not choose the host. */

@@ -87,7 +87,7 @@ async function sayCollation(
 /** Schemas and tables that a finding names. */
 const MOST_NAMED = 5;
 
-/** What a sync needs in the database and the two schemas, as far as they exist. */
+/** The missing rights that a sync needs in the database and, where they exist, in the two schemas. */
 const LACKING = `select 'temporary tables' as name, 0 as rank
   where not has_database_privilege(current_database(), 'temporary')
   union all select 'schema ' || nspname, 1 from pg_namespace

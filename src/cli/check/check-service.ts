@@ -74,7 +74,7 @@ export async function checkService({
   const states: MethodStates = warehouse ? await readOptionalMethods(warehouse.db, accountId) : new Map();
   /** Further requests are useless. */
   let isOver = false;
-  /** What the first sync will read. */
+  /** The reads of the first sync. */
   const ahead: string[] = [];
 
   async function request(asked: Asked): Promise<ListPage | SafetySyncError> {

@@ -1,6 +1,6 @@
 /**
- * `safety_sync.outbox`: alerts that last or whose end is still to be told, a row for each channel, and when the report of each
- * account is due. The worker that holds the lock reads and writes it. Times are by the database's clock.
+ * `safety_sync.outbox`: open alerts and ended ones with an unsent end, a row for each channel, and when the report of
+ * each account is due. The worker that holds the lock reads and writes it. Times are by the database's clock.
  */
 import { getTableColumns, sql } from 'drizzle-orm';
 import { openConnection, type Queryable } from '../../engine/database/connection.ts';
@@ -27,8 +27,8 @@ export const textOfKey = ({
 }: Pick<OutboxRow, 'account_id' | 'event' | 'subject'>): string => [account_id, event, subject].join('\n');
 
 /**
- * Works if no other worker does, in a session of its own whose end releases the lock. Without a transaction, because a
- * message may take long.
+ * Works if no other worker does, in a session of its own; the end of the session releases the lock. Without a
+ * transaction, because a message may take long.
  */
 export async function takeTurn(
   url: string,
@@ -52,7 +52,7 @@ export const readOutbox = async (db: Queryable, accountIds: readonly string[]): 
     .from(outbox)
     .where(sql`account_id = any (${toArrayLiteral(accountIds)}::text[])`);
 
-/** Error codes of reports whose last attempt failed, by account. */
+/** Error codes of reports with a failed last attempt, by account. */
 export const failedReportsOf = (rows: readonly OutboxRow[]): ReadonlyMap<string, string> =>
   new Map(
     rows.flatMap((row) => (isAlert(row) || row.problem === null ? [] : [[row.account_id, row.problem]])),

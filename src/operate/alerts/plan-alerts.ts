@@ -22,14 +22,13 @@ const AT_ONCE: readonly string[] = ['repaired', 'new_field'] satisfies AlertEven
 /** The code of a run that the database did not let in, which has an alert of its own. */
 const OF_DATABASE = 'database_unreachable';
 
-/** The problems of accounts that are sent as alerts. An outage of the database is told by each worker: see notifier.ts. */
+/** The problems of accounts that are sent as alerts. An outage of the database is sent by each worker: see notifier.ts. */
 export const alertsOf = (problems: readonly Problem[]): Problem[] =>
   problems.filter(
     ({ kind, accountId, code }) => kind in ALERT_WORDS && accountId !== null && code !== OF_DATABASE,
   );
 
-const keyOf = ({ accountId, kind, subject }: Problem): string =>
-  [accountId ?? '', kind, subject].join('\n');
+const keyOf = ({ accountId, kind, subject }: Problem): string => [accountId ?? '', kind, subject].join('\n');
 
 /** No alert is over while its stream, or the whole account, fails for another reason: nothing has succeeded. */
 const isHidden = ({ account_id, subject }: AlertRow, problems: readonly Problem[]): boolean =>
@@ -40,7 +39,7 @@ const isHidden = ({ account_id, subject }: AlertRow, problems: readonly Problem[
       ['', subject, subject.replace('reconcile of ', '')].includes(one.subject),
   );
 
-/** Nothing is left to be told of the alert, so its row goes. */
+/** Nothing of the alert is left to send, so its row is deleted. */
 export const isOver = ({ ended_at, due_at }: AlertRow): boolean => ended_at !== null && due_at === null;
 
 /** Returns the rows of the channel that change, and those of its next message. */
@@ -66,10 +65,10 @@ export function planAlerts({ rows: all, told, now: status, channel, afterMs }: P
     if (isPresent && ended_at !== null)
       changed.push({ ...row, ended_at: null, due_at: sent_at === null ? dueOf(event) : null });
     else if (isPresent || ended_at !== null || isHidden(row, problems)) staying.push(row);
-    // What was never told needs no end.
+    // An alert that was never sent needs no end.
     else changed.push({ ...row, ended_at: now, due_at: sent_at === null && tries === 0 ? null : now });
   }
-  // What another problem hides is told when it shows again.
+  // A problem that another one hides is sent when it shows again.
   const isShown = (row: AlertRow): boolean =>
     row.ended_at !== null || row.tries > 0 || present.has(textOfKey(row));
   const due = [...staying, ...changed].filter(

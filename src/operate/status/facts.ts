@@ -1,4 +1,4 @@
-/** What the Status is made of: the last read of the warehouse, and the state that only this process has. Pure. */
+/** The sources of the Status: the last read of the warehouse, and the state that only this process has. Pure. */
 import { type AccountConfig, type OffReason, offReasonOf } from '../../config/account-config.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import { IDENTITY_METHOD } from '../../engine/streams/optional-methods.ts';
@@ -37,7 +37,7 @@ export interface Judging {
   readonly nowMs: number;
   readonly freshnessBudgetMinutes: number;
   readonly isDatabaseAway?: boolean;
-  /** Error codes of scheduled reports whose last attempt failed, by account. */
+  /** Error codes of scheduled reports with a failed last attempt, by account. */
   readonly failedReports: ReadonlyMap<string, string>;
 }
 
@@ -96,7 +96,7 @@ export interface StatusFacts extends Pick<Judging, 'freshnessBudgetMinutes' | 'f
   readonly uptimeMs: number;
   readonly worker: WorkerState;
   readonly owner: string;
-  /** What the migration waits for, in words; null: it does not wait. */
+  /** The lock or session for which the migration waits, in words; null: it does not wait. */
   readonly migrationWaits: string | null;
   /** Without channels, no alerts are sent. `problem`: why the last message was refused; null: it was accepted. */
   readonly channels: readonly { readonly name: AlertChannel; readonly problem: string | null }[];

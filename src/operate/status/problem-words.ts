@@ -1,7 +1,7 @@
 /**
- * A problem, and its words. Those of alerts consist of names, codes, counts and times only: an alert never quotes a service, a
- * database or a record, because a quote could contain personal data or secrets. The table in docs/operations.md is generated
- * from WORDS.
+ * A problem, and its words. Texts of alerts consist of names, codes, counts and times only: an alert never quotes a
+ * service, a database or a record, because a quote could contain personal data or secrets. The table in
+ * docs/operations.md is generated from WORDS.
  */
 import { streamWords } from '../../engine/streams/index.ts';
 import { adviceOf, type Wait } from '../../shared/errors.ts';
@@ -37,7 +37,7 @@ export interface Problem {
   readonly code: string | null;
   /** Names, counts and times. */
   readonly detail: string | null;
-  /** What alerts do not say: texts of the service or the database, and what changes from minute to minute. */
+  /** Details that alerts leave out: texts of the service or the database, and figures that change from minute to minute. */
   readonly quote: string | null;
   readonly note: string | null;
   /** Empty: there is none. */

@@ -1,5 +1,5 @@
 /**
- * What is wrong, or will be: the one list of it. The page, the probes, /api/status, the metrics, alerts, `status` and `check`
+ * The one list of present and coming problems. The page, the probes, /api/status, the metrics, alerts, `status` and `check`
  * show this list, or a part of it, and none of them judges by itself; operate/worker/read-problems.ts adds a worker that is
  * missed, for the verbs, which run without one. It names the cause that holds now, once: what follows
  * from a cause is part of it. Pure.
@@ -71,7 +71,7 @@ const isUsed = ({ offReason }: StreamStatus): boolean => offReason === null || o
 
 const span = (ms: number): string => roughly(formatDuration(Math.max(SECOND_MS, ms)));
 
-/** What stops all streams, or one for good: refused credentials, a service that is away. */
+/** Problems that stop all streams, or one for good: refused credentials, a service that is away. */
 function causesOf({ account, streams, nowMs }: AccountState): Cause[] {
   const { id: accountId, refusals = [] } = account;
   const newest = Math.max(0, ...streams.map(({ lastSuccessMs }) => lastSuccessMs ?? 0));

@@ -40,7 +40,7 @@ export interface StreamFacts {
   readonly heldUpBy: string | null;
 }
 
-/** What is stored of an account. */
+/** The stored facts of an account. */
 interface AccountFacts {
   /** All streams, in the order of the registry. */
   readonly streams: readonly StreamFacts[];
@@ -65,7 +65,7 @@ export interface AccountsRead {
   readonly accounts: ReadonlyMap<string, AccountFacts>;
 }
 
-/** A row of `safety_sync.status`. An account whose first request was refused has one without a stream. */
+/** A row of `safety_sync.status`. After a refused first request an account has one without a stream. */
 interface StatusRow extends Record<string, unknown> {
   readonly account_id: string;
   readonly stream: StreamName;
@@ -92,8 +92,8 @@ export const UNKNOWN: AccountFacts = {
 };
 
 /**
- * By session of a run: another session, which is no run, that holds a lock for which the run waits, for example an index build
- * or a forgotten transaction.
+ * By session of a run: the other session, not of a run, that holds a lock for which it waits, for example an index
+ * build or a forgotten transaction.
  */
 async function readHolders(db: Connection['db'], runs: readonly number[]) {
   const pids = toArrayLiteral(runs);

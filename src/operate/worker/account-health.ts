@@ -1,7 +1,7 @@
 /**
  * When an account's service may be asked again, from the results of its runs. A service that refuses the credentials is left
- * alone for 15 minutes, then for 30, then for an hour each. A service that cannot be used is asked at every tick, because it
- * does not tell when it is back.
+ * alone for 15 minutes, then for 30, then for an hour each. A service that cannot be used is asked at every tick,
+ * because it sends no sign of its return.
  */
 import type { Account } from '../../app.ts';
 import { type Backoff, backoff } from '../../shared/backoff.ts';
@@ -56,7 +56,7 @@ export function createAccountHealth({ log, scheduled, api }: Asked, clock: Clock
     mayRun: (stream: StreamName): boolean => !isWaiting(null, stream) || api.hasNewToken,
     /** 0: the stream is not held. */
     nextTryMs: (stream: StreamName): number => nextTryMs(null, stream),
-    /** What follows from the result of a run. */
+    /** Consequences of the result of a run. */
     end(result: RunResult): NextSync[] {
       const { stream, requests } = result;
       const failure = runFailure(result);

@@ -37,7 +37,7 @@ export function createAccountRunner(options: AccountRunnerOptions) {
   const { account, clock, metrics, monitor } = options;
   const { log, id } = account;
   const health = createAccountHealth(account, clock);
-  /** Jobs whose last run the database has cut off. */
+  /** Jobs with a last run that the database has cut off. */
   const cutOff = new Map<string, Job>();
 
   function recordEnd(result: RunResult, job: Job): void {

@@ -1,6 +1,6 @@
 /**
- * Reads the state of the warehouse every few seconds, so that status requests never wait for the database. Logs the beginning
- * and the end of an outage, once each, whoever meets it: runs, this read, the alerts.
+ * Reads the state of the warehouse every few seconds, so that status requests never wait for the database. Logs the
+ * beginning and the end of an outage once, whether runs, this read or the alerts meet it.
  */
 import type { AccountsRead } from '../status/read-accounts.ts';
 import type { WarehouseFacts } from '../status/facts.ts';

@@ -51,7 +51,7 @@ interface NotifierOptions {
 /** The rows of the outbox, or, while the database is away, those that this process remembers. */
 interface Rows {
   read(): Promise<readonly AlertRow[]>;
-  /** Rows whose alert is over and told go. */
+  /** Rows of alerts that have ended, with the end sent, are deleted. */
   write(rows: readonly AlertRow[]): Promise<void>;
 }
 

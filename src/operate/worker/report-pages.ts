@@ -103,7 +103,7 @@ export function createReportPages({ accounts, connection, config, clock }: App):
       last = page;
     }
     const made = await page;
-    // What failed is tried again at once.
+    // A failed one is tried again at once.
     if (made.status !== 200) kept.delete(key);
     return made;
   };

@@ -186,7 +186,7 @@ async function migrateWhenPossible(app: App, monitor: Monitor, onTables: () => P
 async function prepareAccounts({ accounts }: App, liftPrivacy: boolean): Promise<void> {
   const contexts = accounts.map((account) => account.runContext(buildRunEvents(account)));
   await settleProtection(contexts, liftPrivacy);
-  // Of several accounts only this one is refused: its runs fail.
+  // Among several accounts only this one is refused: its runs fail.
   if (accounts.length === 1) await accounts[0]?.source.assertSame();
 }
 

@@ -28,7 +28,7 @@ export function createWorkerStatus({ app, monitor, runners, ...sources }: Worker
   const startedMs = clock.monotonicMs();
 
   return {
-    /** Of all accounts, or of one, with the details that were read of it. */
+    /** The status of all accounts, or of one with its details. */
     status: (accountId: string | null = null, detail: AccountDetail | null = null): Status =>
       buildStatus({
         freshnessBudgetMinutes: config.freshnessBudgetMinutes,
