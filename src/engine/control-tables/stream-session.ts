@@ -102,12 +102,9 @@ function buildSession(connection: Connection, backendPid: number, { accountId, s
   return {
     connection,
     backendPid,
-    /** The time of the open transaction, to the microsecond; null while none is open. */
-    get transactionTime() {
-      return transactionTime;
-    },
-    /** Begins the one transaction of the session. Later statements belong to it. */
+    /** Begins the one transaction of the session, unless it is open. Later statements belong to it. */
     async begin(): Promise<SessionTime> {
+      if (transactionTime !== null) return transactionTime;
       const sent = connection.query('begin');
       const begun = connection.query<{ pid: number; now: string }>(BEGUN);
       const advanced = connection.query<{ now: string }>(ADVANCE, [accountId, stream]);

@@ -117,13 +117,12 @@ export function createBatches(options: LoadOptions, hadRows: boolean) {
   /** Part of the open transaction. Returns the batch as it was stored: staged, if PostgreSQL refuses one of the new records. */
   async function store(batch: Prepared): Promise<Prepared> {
     const { seen, added, changed, issues, counts } = batch;
+    const { isOfClock } = await session.begin();
     const [, refusal] = await Promise.all([
       // Sent first, so that a refusal does not undo it.
       tracksSeen && markSeen(connection, seen),
       // Copied rows would have the time of the clock: after it was set back, readers of changes would miss them.
-      session.transactionTime?.isOfClock === true
-        ? refusalOf(connection, () => copies.send(added, changed))
-        : 'the clock was set back',
+      isOfClock ? refusalOf(connection, () => copies.send(added, changed)) : 'the clock was set back',
     ]);
     await writeIssues(connection, issues);
     // New records are not kept in memory up to the commit.

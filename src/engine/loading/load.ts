@@ -96,11 +96,8 @@ export async function createLoad(options: LoadOptions) {
     if (ahead.length > MOST_AHEAD) await ahead.shift();
   }
 
-  /** Begins the transaction unless it is open. */
-  const begin = async (): Promise<TransactionTime> => session.transactionTime ?? (await session.begin());
-
   async function storeBatch(records: readonly ReadRecord[], preparing: Promise<Prepared>): Promise<void> {
-    await begin();
+    await session.begin();
     // Preparing fails while the transaction is in an error state: then it is repeated. A second failure is thrown.
     const prepared = await preparing.catch(() => batches.prepare(records));
     stored.push(await batches.store(prepared));
@@ -108,7 +105,7 @@ export async function createLoad(options: LoadOptions) {
   }
 
   async function storeCommit({ covered, isLast, beforeCommit }: CommitOptions): Promise<void> {
-    const time = await begin();
+    const time = await session.begin();
     const counts = { ...committed };
     for (const one of stored) addCounts(counts, one.counts);
     const staged = stored.flatMap(({ changed }) => changed.records);

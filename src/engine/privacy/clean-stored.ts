@@ -78,7 +78,6 @@ export async function cleanStored(request: CleanRequest): Promise<number> {
         return changed.length + (await cleanStates(db, request, keys));
       });
     }
-    await session.begin();
     await commit(() => cleanDerived(db, request));
   } catch (error) {
     await load.abort();
