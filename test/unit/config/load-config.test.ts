@@ -210,6 +210,8 @@ test('a request budget is 40 a minute, or none for a service at a loopback addre
     describeUnlimited([{ service: { baseUrl } }], setting);
   expect(warned(there, null)).toContain('API_REQUESTS_PER_MINUTE=off: there is no request limit');
   expect([warned(here, null), warned(there, 12), warned(there, undefined)]).toEqual([null, null, null]);
+  const both = [here, there].map((baseUrl) => ({ service: { baseUrl } }));
+  expect(describeUnlimited([...both, { service: undefined }], null)).not.toBeNull();
 });
 
 const mail = {

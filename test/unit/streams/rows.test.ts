@@ -109,18 +109,19 @@ test('each value that cannot be stored is an issue with its place in the record'
     stream.toRows({ id: 'k', ...record }, {}, ({ kind, field, value }) => found.push([kind, field, value]));
     return found;
   };
-  const attachments = [{ key: 7, caption: {} }, null];
+  const last = { id: 'n', date: 2, m_user_id: ['x'], attachments: [{ key: 7, caption: {} }, null] };
   const messages = [
     { id: 'm', date: 1 },
     { id: 'm', date: 'noon', mood: 'bad' },
     { date: 1, note: 'no id' },
     'no message',
-    { id: 'n', date: 2, m_user_id: ['x'], attachments },
+    ...[last, last],
   ];
-  expect(issuesOf(followupsStream, { due: 20_260_230, colour: 'red', messages })).toEqual([
+  expect(issuesOf(followupsStream, { due: 20_260_230, colour: 'red', constructor: 1, messages })).toEqual([
     ['field_nulled', 'due', 20_260_230],
     ['record_rejected', 'messages[3]', 'no message'],
     ['unknown_field', 'colour', 'red'],
+    ['unknown_field', 'constructor', 1],
     ['record_rejected', 'messages[0]', messages[0]],
     ['record_rejected', 'messages[2]', messages[2]],
     ['field_nulled', 'messages[1].date', 'noon'],
@@ -130,10 +131,11 @@ test('each value that cannot be stored is an issue with its place in the record'
     ['field_nulled', 'messages[4].attachments[0].caption', {}],
   ]);
   const long = 'x'.repeat(601);
-  const metavalues = { a: true, b: null, c: 'NULL', d: { item_ids: [1, 'x'] }, e: {}, [long]: 1 };
+  const metavalues = { a: true, b: null, c: 'NULL', d: { item_ids: [1, 'x', null] }, e: {}, [long]: 1 };
   expect(issuesOf(equipmentsStream, { metavalues })).toEqual([
     ['field_nulled', 'metavalues.a', true],
     ['field_nulled', 'metavalues.d[1]', 'x'],
+    ['field_nulled', 'metavalues.d[2]', null],
     ['field_nulled', 'metavalues.e', {}],
     ['record_rejected', 'metavalues', { [long]: 1 }],
   ]);

@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { fieldReader } from '../../../src/engine/streams/read-fields.ts';
-import type { RecordIssue } from '../../../src/engine/streams/stream.ts';
 import * as wire from '../../../src/engine/streams/wire.ts';
 
 /** The result of a field for a value, and its issue for a value that it cannot take. */
@@ -86,33 +84,10 @@ describe('forms of field values', () => {
   );
 });
 
-test('a list keeps the items that it accepts, and has an issue for each other item', () => {
-  const found: unknown[] = [];
-  const list = wire
-    .list(wire.bigint)
-    .read([1, '2', 'three', null, 4.5, 5], (_problem, detail) => found.push(detail?.suffix));
-  expect(list).toEqual(['1', '2', '5']);
-  expect(found).toEqual(['[2]', '[3]', '[4]']);
-});
-
 test('a value outside of its list of values is kept, with an issue', () => {
   const found: unknown[] = [];
   const field = wire.oneOf(['open', 'closed']);
   expect(field.read('ajar', (_problem, detail) => found.push(detail?.kind))).toBe('ajar');
   expect(field.read('open', () => found.push('never'))).toBe('open');
   expect(found).toEqual(['unknown_value']);
-});
-
-test('each field of a record is read separately, and unknown fields become issues without list positions', () => {
-  const issues: RecordIssue[] = [];
-  const values = fieldReader({ key: { ...wire.key, name: 'id' }, due: wire.date })(
-    { id: 7, due: 'soon', colour: 'red', constructor: 1 },
-    { at: 'messages[2]', addIssue: (issue) => issues.push(issue) },
-  );
-  expect(values).toEqual({ key: '7', due: null });
-  expect(issues.map(({ kind, field, value }) => [kind, field, value])).toEqual([
-    ['field_nulled', 'messages[2].due', 'soon'],
-    ['unknown_field', 'messages[].colour', 'red'],
-    ['unknown_field', 'messages[].constructor', 1],
-  ]);
 });
