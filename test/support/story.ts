@@ -117,10 +117,10 @@ export async function tellStory(connection: Connection): Promise<void> {
   );
   await add('safety.followup_messages', ...messages);
   const equipment = rowsOf(
-    'id equipment_type_id field_office_ids assigned_user_ids is_in_service status',
-    ['e1', '21', ['shop'], ['p1'], true, 'expired'],
-    ['e2', '21', ['shop', 'depot', 'yard'], ['p1'], true, 'uptodate'],
-    ['e3', '21', ['yard'], ['p1'], false, 'expired'],
+    'id equipment_type_id field_office_ids assigned_user_ids assigned_user_id is_in_service status',
+    ['e1', '21', ['shop'], ['p1'], 'p2', true, 'expired'],
+    ['e2', '21', ['shop', 'depot', 'yard'], ['p1'], 'p1', true, 'uptodate'],
+    ['e3', '21', ['yard'], ['p1'], null, false, 'expired'],
   );
   await add('safety.equipment', ...equipment);
   // Done and due as they were first, done as it is now, and when that was seen.
@@ -192,7 +192,7 @@ export const EXPECTED_ANSWERS: Readonly<Record<number, readonly string[]>> = {
   1: [`reopened|Audit|Ben|${ago(10)}|10||`, `late|Walk|Ada|${ago(2)}|2||`],
   3: ['closed|4', 'open|2', 'overdue|2'],
   13: ['1'],
-  25: ['p1|Ada|1'],
+  25: ['p1|Ada|1', 'p2|Ben|1'],
   28: ['e1|s|1'],
   32: ['00-07|1|0', '08-30|1|1', '91+|2|1'],
   33: [`${month(2)}|3|50.0|66.7|1`, `${month(3)}|1|100.0|100.0|1`],
