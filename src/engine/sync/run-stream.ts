@@ -105,7 +105,9 @@ async function runInSession(
         allowMassDelete: request.allowMassDelete === true || stream.readMode.kind === 'people',
       },
       fullCompare: request.kind === 'reconcile' || request.onlyRecord !== undefined,
-      tracksSeen: !isOfSingleRecords(request),
+      // A backfill of follow-ups deletes nothing.
+      tracksSeen:
+        !isOfSingleRecords(request) && (kind !== 'backfill' || stream.readMode.kind !== 'incremental'),
     });
     meter.counts = load.committed;
     const run = { ...context, accountId, runId, request, stream, meter, session, state, load, isCorrecting };
