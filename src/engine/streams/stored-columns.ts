@@ -16,16 +16,14 @@ const NOT_SENT = 'it is not a field that the service sends';
 
 export const columnName = (table: PgTable, column: string): string => `${getTableName(table)}.${column}`;
 
-/** `table.column` of each field, and whether it is text. */
+/** `table.column` of each field, also of one that has no column or is part of a key, and whether it is text. */
 function sentColumns(table: PgTable, fields: WireFields, into: Map<string, boolean>): void {
   for (const [column, { isText = false, rows }] of Object.entries(fields)) {
-    // A list is no column itself; an object with entries as rows is one.
-    if (rows?.fields === undefined) into.set(columnName(table, column), isText);
+    into.set(columnName(table, column), isText);
     if (rows?.fields !== undefined) sentColumns(rows.table, rows.fields, into);
     else if (rows !== undefined) {
-      for (const { name: own, primary, notNull, columnType } of getTableConfig(rows.table).columns) {
-        if (!primary && !notNull) into.set(columnName(rows.table, own), columnType === 'PgText');
-      }
+      for (const { name: own, columnType } of getTableConfig(rows.table).columns)
+        into.set(columnName(rows.table, own), columnType === 'PgText');
     }
   }
 }

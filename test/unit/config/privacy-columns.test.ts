@@ -6,7 +6,7 @@ const problemsOf = (omit: readonly string[], pseudonymize: readonly string[] = [
 
 test('text columns without a role in a key can be omitted or pseudonymized', () => {
   const texts = ['followup_messages.note', 'equipment.notes', 'users.name', 'resources.tags'];
-  texts.push('equipment_metavalues.text_value');
+  texts.push('equipment_metavalues.text_value', 'followup_attachments.caption');
   expect([problemsOf(texts), problemsOf([], texts)]).toEqual([[], []]);
   expect(problemsOf(['followups.observer_id', 'followups.due_on', 'equipment.metavalues'])).toEqual([]);
 });
@@ -23,7 +23,7 @@ test('an unknown column, a key, a version and what no field fills cannot be omit
   const pseudonymize = [
     'followups.observer_id',
     'users.id',
-    'followups.due_on',
+    'equipment_schedules.status',
     'equipment_metavalues.item_ids',
   ];
   const problems = problemsOf([], pseudonymize);
