@@ -393,6 +393,10 @@ CREATE TABLE "safety_sync"."privacy_cleanings" (
 	"account_id" text collate "C" NOT NULL,
 	"stream" text collate "C" NOT NULL,
 	"policy" jsonb NOT NULL,
+	"position" text collate "C",
+	"rows_seen" bigint DEFAULT 0 NOT NULL,
+	"rows_changed" bigint DEFAULT 0 NOT NULL,
+	"started_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"finished_at" timestamp with time zone,
 	CONSTRAINT "privacy_cleanings_account_id_stream_pk" PRIMARY KEY("account_id","stream")
 );
