@@ -18,7 +18,7 @@ export interface ApiClient {
   page(request: ApiRequest): Promise<ListPage>;
   /** The property that holds the object. */
   fetchObject(request: ObjectRequest): Promise<unknown>;
-  /** What the requests wait for: the newest failed attempt of each method, until a request of it succeeds. */
+  /** The newest failed attempt of each method, until a request of it succeeds. */
   readonly waits: readonly Wait[];
   /** The service refused the token, and its file has another one. */
   readonly hasNewToken: boolean;

@@ -124,7 +124,7 @@ class ElementScan {
   }
 }
 
-/** The records of the list whose first element begins at `from`, and the index of the bracket behind them. */
+/** The records of the list with its first element at `from`, and the index of the closing bracket. */
 function cutElements(bytes: Buffer, from: number, fields: readonly string[]) {
   const scan = new ElementScan(fields);
   const records: Received[] = [];

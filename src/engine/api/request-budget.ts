@@ -15,7 +15,7 @@ export interface BudgetState {
   readonly savedSinceMs: number;
   /** When the newest block began; requests that started before belong to it. */
   readonly blockedAtMs: number | null;
-  /** null: no block. In the past: the block is over, and nobody knows yet whether the service accepts requests again. */
+  /** null: no block. In the past: the block is over, and it is unknown whether the service accepts requests again. */
   readonly blockedUntilMs: number | null;
   /** Until then the probe is under way; null: it is not. */
   readonly probeUntilMs: number | null;

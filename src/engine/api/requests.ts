@@ -43,7 +43,7 @@ export interface RequestMeter {
   lastRequestId: string | undefined;
   /** Responses with `rate_limit_exceeded`. */
   throttled: number;
-  /** Members of lists' responses whose meaning is not known. */
+  /** Members of lists' responses with an unknown meaning. */
   readonly unknownMembers: Set<string>;
 }
 

@@ -184,8 +184,8 @@ export const userLookups = controlTable('user_lookups', ['user_id'], {
 });
 
 /**
- * What one of several workers sends: alerts that last or whose end was not told yet, a row for each channel, and the
- * scheduled report of each account.
+ * Messages of the workers: each open alert, or ended one with an unsent end, per channel; and the scheduled report of
+ * each account.
  */
 export const outbox = controlTable('outbox', ['event', 'subject', 'channel'], {
   /** An alert, or `report`. */

@@ -7,7 +7,7 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 
 export type IssueRow = typeof dataIssues.$inferSelect;
 
-/** Of one stream or of all; `includeResolved`: not only the open ones. */
+/** Issues of one stream or of all; `includeResolved`: not only the open ones. */
 export async function readIssues(
   db: Queryable,
   accountIds: readonly string[],

@@ -20,7 +20,7 @@ export function addCounts(into: RecordCounts, more: Readonly<RecordCounts>): voi
   for (const name of Object.keys(into) as (keyof RecordCounts)[]) into[name] += more[name];
 }
 
-/** For `update runs set`: runs whose database session ended, usually with their worker. */
+/** For `update runs set`: runs with an ended database session, usually because the worker ended. */
 const AS_DIED = sql.raw(`status = 'failed', finished_at = statement_timestamp(), error_code = 'worker_died',
   error_message = 'the worker ' || owner || ', or its database session, ended without closing this run; nothing was half stored'`);
 
@@ -30,10 +30,11 @@ export async function closeOpenRuns(db: Queryable, key: StreamKey): Promise<void
 }
 
 /**
- * Closes the open runs of these accounts whose session ended: whoever shows runs does this first. A run begins after its session,
- * and closes its record before it, so a record from before the list of backends that still says `running` after it is of a dead
- * run if its backend is not in the list. A standby cannot see the backends of its primary, so nothing is closed there; the nodes
- * of a cluster cannot either, so the list is a statement of its own. A role that may only read closes nothing.
+ * Closes the open runs of these accounts with an ended session; called before runs are shown. A run begins after its
+ * session, and closes its record before it, so a record from before the list of backends that still says `running`
+ * after it is of a dead run if its backend is not in the list. A standby cannot see the backends of its primary, so
+ * nothing is closed there; the nodes of a cluster cannot either, so the list is a statement of its own. A role that may
+ * only read closes nothing.
  */
 export async function closeDeadRuns(db: Queryable, accountIds: readonly string[]): Promise<void> {
   const [seen] = await db.execute<{ at: string; pids: string | null }>(sql`

@@ -16,7 +16,7 @@ export const sources = controlTable('sources', [], {
   moved_at: instant(),
 });
 
-/** A service, and whose data it sends. */
+/** A service, and the account there. */
 export type Source = Pick<typeof sources.$inferSelect, 'address' | 'service_id' | 'service_name'>;
 
 /** `isRead`: something was stored from it. Before that, the account belongs to no service: an address may have been mistyped. */

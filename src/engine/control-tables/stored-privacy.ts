@@ -77,7 +77,7 @@ export async function writePolicy(
 const added = (now: readonly string[], before: readonly string[]): string[] =>
   now.filter((one) => !before.includes(one));
 
-/** What the new settings protect less than the old ones, in words. */
+/** Protections of the old settings that the new ones lack, in words. */
 export const lostProtection = (before: StoredPolicy, now: StoredPolicy): string[] => [
   ...added(before.omit, now.omit).map((column) => `PRIVACY_OMIT had ${column}`),
   ...added(before.pseudonymize, [...now.omit, ...now.pseudonymize]).map(

@@ -6,14 +6,14 @@ import type { TransactionTime } from '../database/sql-names.ts';
 import { users } from '../streams/users.ts';
 import { userLookups } from './control-tables.ts';
 
-/** After these days a person whom the service did not know is requested again. */
+/** After these days a person unknown to the service is requested again. */
 const AGAIN_DAYS = 7;
 
 const isUnknown = sql`not exists (select from ${users} u where u.account_id = l.account_id and u.id = l.user_id)`;
 
 /** The queries of the reader of people. */
 export const createPeopleReads = (db: Queryable, accountId: string) => ({
-  /** `listed`: people whom users.list had. `hasNew`: an id without a row was first met since it was read. */
+  /** `listed`: people that users.list contained. `hasNew`: an id without a row was first met since it was read. */
   async readKnownPeople(): Promise<{ listed: number; hasNew: boolean }> {
     const [row] = await db.execute<{ listed: number; hasNew: boolean }>(sql`
       select (select count(*) from ${users} u where u.account_id = ${accountId} and u._deleted_at is null and not exists (

@@ -32,8 +32,8 @@ interface ConnectionOptions {
   /** After this signal long statements are cancelled. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * A connection on which nothing has moved for this long while statements wait, and whose backend is not seen at work, is
-   * given up. 0: never; default: a minute.
+   * A connection without traffic for this long is given up, if statements wait and its backend is not seen at work. 0:
+   * never; default: a minute.
    */
   readonly silentMs?: number;
 }
@@ -105,7 +105,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       }
       await second.query(END, [pids]);
     } catch {
-      // What cannot be asked shows nothing at work.
+      // If the second connection fails, the first counts as broken.
     } finally {
       await second.close();
     }
@@ -137,7 +137,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     onclose: () => {
       isLost = isSession;
       if (!isLost) return;
-      // The driver loses a statement that it gets while the connection ends, and never ends a COPY whose rows it has sent.
+      // The driver loses a statement that it gets while the connection ends, and a COPY with all rows sent never ends.
       setImmediate(() => {
         for (const query of open.keys()) query.reject(broken());
       });

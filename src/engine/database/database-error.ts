@@ -23,7 +23,7 @@ export const databaseMessage = (error: unknown): string =>
 export const READ_ONLY_ADVICE =
   'Point DATABASE_URL at the primary server, or take default_transaction_read_only back.';
 
-/** Of the system, the driver and PostgreSQL: shutting down, crashed, starting up, no connection left, read-only. */
+/** Codes of the system, the driver and PostgreSQL: shutting down, crashed, starting up, no connection left, read-only. */
 const UNREACHABLE = new Set(
   `ECONNREFUSED ECONNRESET ENOTFOUND EAI_AGAIN ETIMEDOUT EHOSTUNREACH ENETUNREACH EPIPE ENOENT EACCES CONNECT_TIMEOUT
    CONNECTION_CLOSED CONNECTION_SILENT CONNECTION_ENDED CONNECTION_DESTROYED TLS_NOT_OFFERED

@@ -43,7 +43,7 @@ function decode(text: string): string {
   }
 }
 
-/** Of several with one name the last counts, as in libpq. */
+/** The last of several with one name counts, as in libpq. */
 function readParameters(query: string): Parameters {
   const parameters: Record<string, string> = {};
   for (const pair of query.split('&').filter((one) => one !== '')) {
@@ -71,8 +71,8 @@ function readParameterFile(name: string, path: string | undefined): Buffer | und
 }
 
 /**
- * null: no TLS. The driver cannot bind SCRAM to the channel. What that protects from, another server in between, a verified
- * certificate does, too: `channel_binding=require` means `verify-full`.
+ * null: no TLS. The driver cannot bind SCRAM to the channel. A verified certificate protects from the same attack, a
+ * server in between: `channel_binding=require` means `verify-full`.
  */
 function readTls(parameters: Parameters, host: string, isLocal: boolean) {
   const { sslmode, sslrootcert, channel_binding: binding } = parameters;

@@ -23,7 +23,7 @@ function readFolder(kind: 'functions' | 'views') {
       const statements = readFileSync(new URL(file, path), 'utf8');
       return {
         name: file.slice(0, -'.sql'.length),
-        /** People read it. A view of `safety_sync` is made anew with its definition, as a function is. */
+        /** People read it. A view of `safety_sync` is replaced with its definition, as a function is. */
         isView: kind === 'views' && !file.startsWith('safety_sync.'),
         /** `create or replace …` */
         statements,

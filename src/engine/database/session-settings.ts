@@ -22,7 +22,7 @@ export const OWN_SETTINGS = `set_config('search_path', 'pg_catalog', false),
   set_config('transform_null_equals', 'off', false), ${KEEP_ALIVES}, ${NO_TIMEOUTS}`;
 
 /**
- * Sent at the beginning of a connection: the formats in which PostgreSQL reads and writes times and texts. Other settings
+ * Sent at the beginning of a connection: PostgreSQL's formats of times and texts. Other settings
  * are not sent here, because a pooler refuses a connection with unknown settings, and PgBouncer accepts few others.
  */
 export const TEXT_SETTINGS = { DateStyle: 'ISO, YMD', TimeZone: 'UTC', standard_conforming_strings: 'on' };

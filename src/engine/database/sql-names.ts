@@ -71,7 +71,7 @@ export const taken = (table: string, columns: readonly string[]): SQL =>
 export const staged = (shape: TableShape, columns: readonly string[]): SQL => taken(shape.stage, columns);
 
 /**
- * For rows `t` of the parent: the partition whose response contained the row last, and the join that this needs. It is null
+ * For rows `t` of the parent: the partition of the last response with the row, and the join that this needs. It is null
  * where the stream is requested as a whole.
  */
 export function partitionOf({ partitionedBy, parent }: StreamDefinition): { partition: SQL; join: SQL } {
@@ -84,7 +84,7 @@ export function partitionOf({ partitionedBy, parent }: StreamDefinition): { part
   };
 }
 
-/** Like `partitionOf`, for the context in which the stored record was received: a `ReadContext` as jsonb. */
+/** Like `partitionOf`, for the context of the stored record: a `ReadContext` as jsonb. */
 export function contextOf(stream: StreamDefinition): { context: SQL; join: SQL } {
   const { partition, join } = partitionOf(stream);
   const calculatedAt = stream.readMode.kind === 'cached_list' ? msOf('t.calculated_at') : sql`null`;

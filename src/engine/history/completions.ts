@@ -38,7 +38,7 @@ export async function recordCompletions(
   const noted = (alias: string) =>
     sql`${equipmentCompletions} k where k.account_id = ${account} and k.equipment_id = ${sql.raw(alias)}.equipment_id
       and k.schedule_id = ${sql.raw(alias)}.schedule_id`;
-  // What had been done at the first sync: nobody knows when it was due.
+  // A completion from before the first sync: its due day is unknown.
   await tx.execute(sql`
     insert into ${equipmentCompletions} (account_id, equipment_id, schedule_id, completed_at)
     select ${account}::text, s.equipment_id, s.schedule_id, s.last_completed_at

@@ -49,7 +49,7 @@ interface Scope {
   readonly isPast: boolean;
 }
 
-/** A row for each time in which a record had one status. */
+/** A row for each period in which a record had one status. */
 type ToSpans = (scope: Scope) => SQL;
 
 const localDay = (time: string, { timezone }: Scope): SQL =>
@@ -77,9 +77,10 @@ function spansOf(entity: string, inService: string): ToSpans {
 }
 
 /**
- * A follow-up is open up to its due day, overdue up to the day before it was closed, then closed. Before its first state it was
- * open since it was raised, and its messages tell who had it: nobody is known before the first that handed it on. A closing time
- * after the beginning of the state comes from a device with a clock that is ahead.
+ * A follow-up is open up to its due day, overdue up to the day before it was closed, then closed. Before its first
+ * state it was open since it was raised, and its messages show the assignees: before the first message that hands it on
+ * the assignee is unknown. A closing time after the beginning of the state comes from a device with a clock that is
+ * ahead.
  */
 function followupSpans(scope: Scope): SQL {
   const { account, today, isPast } = scope;
@@ -227,8 +228,8 @@ export async function countDays(
   // The clock was put back: the days ahead stay as they are.
   if (fromOn !== null && fromOn > today) return;
   const isPast = fromOn !== today;
-  // Sorts of 100,000 follow-ups stay in memory. Of an account that is new to the statistics the planner expects one row: loops
-  // over all of its rows would take hours.
+  // Sorts of 100,000 follow-ups stay in memory. The planner expects one row of an account that is new to the
+  // statistics: loops over all of its rows would take hours.
   if (isPast)
     await db.execute(
       sql`select set_config('work_mem', '64MB', true), set_config('enable_nestloop', 'off', true)`,
@@ -247,8 +248,9 @@ export async function countDays(
 }
 
 /**
- * Counts keep no id that the privacy settings hide. `toId` null: an omitted column, whose numbers are those of all. Numbers of
- * ids that become one are added: that of a person who was forgotten before has days already. Returns the number of changed ids.
+ * Counts keep no id that the privacy settings hide. `toId` null: an omitted column, with the numbers of all records.
+ * Numbers of ids that become one are added: that of a person who was forgotten before has days already. Returns the
+ * number of changed ids.
  */
 export async function renameCounted(
   db: Queryable,

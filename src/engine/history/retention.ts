@@ -32,7 +32,10 @@ interface RetentionRequest {
   readonly signal: AbortSignal;
 }
 
-/** A row with its states and issues; its children are deleted by their foreign keys. What the service still sends as deleted stays. */
+/**
+ * A row with its states and issues; its children are deleted by their foreign keys. Rows that the service still sends
+ * as deleted stay.
+ */
 function removeRows({ shape: { parent, stream }, accountId }: RetentionRequest, before: SQL): SQL {
   const key = keyColumn(parent);
   const ofExpired = (column: SQL) =>

@@ -67,7 +67,7 @@ export class BatchIssues {
   /** By name. The first record of the batch that shows the field is its example. */
   readonly #unknownFields = new Map<string, { readonly issue: StagedIssue; times: number }>();
 
-  /** Those of a record that becomes a row. */
+  /** Issues of a record that becomes a row. */
   addOfRow(read: ReadRecord, found: readonly RecordIssue[]): void {
     const own = found.filter(({ kind }) => kind !== 'unknown_field');
     for (const issue of own.slice(0, MOST_OF_A_RECORD)) this.#put(toStagedIssue(read, issue));

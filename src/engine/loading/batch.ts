@@ -106,7 +106,7 @@ export function createBatches(options: LoadOptions, hadRows: boolean) {
     };
   }
 
-  /** Rows of records whose issues are staged. */
+  /** Rows of records with staged issues. */
   async function stage(records: readonly ReadRecord[]): Promise<CopyText> {
     const text = copies.begin();
     for (const read of records) copies.addChanged(normalize(stream, read, parseRecord(stream, read)), text);

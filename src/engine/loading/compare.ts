@@ -47,7 +47,7 @@ export function createComparison(
     return row?.digits ?? '';
   }
 
-  /** By key, with one statement. Of a key that comes again all records are `changed`: the merge keeps the newest one. */
+  /** By key, with one statement. All records of a repeated key are `changed`: the merge keeps the newest one. */
   return async (records: readonly KeyedRecord[]): Promise<ReadonlyMap<string, ChangeStatus>> => {
     const digits = records.length === 0 ? '' : await compare(records);
     const statuses = new Map<string, ChangeStatus>();

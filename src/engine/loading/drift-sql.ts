@@ -43,7 +43,7 @@ function sideBySide(
     on s.ord = t.ord and ${same('s', 't', table.key)}`;
 }
 
-/** Of the staged records with the hash of their row, those that differ from it in a column or a child. */
+/** Selects the staged records that have the hash of their row, and differ from it in a column or a child. */
 export function clearHashOfDrifted(shape: StreamShape, accountId: string): SQL {
   const { parent, children } = shape;
   const records = staged(parent, ['ord', '_hash', ...parent.key]);

@@ -27,7 +27,7 @@ import type { Coverage } from '../streams/stream.ts';
 import type { RunKey } from '../control-tables/control-tables.ts';
 
 /**
- * Of the copies that a run receives the newest one wins, by the source's own time if it has one, then by the order of reading:
+ * The newest of the copies that a run receives wins, by the source's own time if it has one, then by the order of reading:
  * those that are older than another staged one, or than the one that this run has stored, are dropped. Against rows of earlier
  * runs nothing is compared, because the source may have been restored. Returns the `ord` of the dropped ones.
  */
@@ -51,8 +51,8 @@ export function dropOlderCopies(
 
 /**
  * Copies in other bytes get the checksum of their row if the content is the same: the order of fields, white space and the
- * notation of numbers make no difference, because jsonb keeps none of them. Not those that another version of the program
- * stored, or whose row takes a value from the request.
+ * notation of numbers make no difference, because jsonb keeps none of them. Rows of another version of the program, and
+ * rows with a value from the request, are left out.
  */
 export function takeStoredHashes({ stream, parent, children }: StreamShape, accountId: string): SQL {
   const { partitionedBy } = stream;

@@ -118,7 +118,7 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
     );
     await db.execute(issues.dropReplaced(parent, older));
     let dropped = older.length;
-    // What is kept of a person does not show whether a field was dropped.
+    // The kept fields of a person do not show whether a field was dropped.
     if (stream.personal === undefined) await db.execute(statements.takeStoredHashes(shape, accountId));
     if (fullCompare) await db.execute(clearHashOfDrifted(shape, accountId));
     dropped += (await db.execute(statements.dropUnchanged(parent, accountId))).count;
@@ -147,7 +147,7 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
     return counts;
   }
 
-  /** A record that PostgreSQL refuses, for example in an index that somebody made on a column, costs itself. Halving finds it. */
+  /** A record that PostgreSQL refuses, for example in an index made by hand, costs only itself. Halving finds it. */
   async function mergeStaged(request: MergeRequest): Promise<RecordCounts> {
     const { staged } = request;
     const [first] = staged;

@@ -17,7 +17,7 @@ export interface ForgottenText {
 
 /** A word of a name. */
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-/** What may be an id in a text, the longest first: an address, a text with dashes, a word. */
+/** Candidates for ids in a text, the longest first: an address, a text with dashes, a word. */
 const ID_UNITS = [/[\p{L}\p{M}\p{N}_-]+(?:[.@][\p{L}\p{M}\p{N}_-]+)*/gu, /[\p{L}\p{M}\p{N}_-]+/gu, WORD];
 const isDigits = (text: string): boolean => /^\d+$/.test(text);
 /** Shorter ids and shorter numbers also mean other things. */

@@ -1,6 +1,6 @@
 /**
  * Removes protected values from a record before all other work: only the rest is compared, hashed, normalized, staged and
- * shown in data issues. Of a record that is a person only the fields of its stream are kept. Pure. Applied to stored data a
+ * shown in data issues. A record of a person keeps only the fields of its stream. Pure. Applied to stored data a
  * second time, it changes nothing.
  */
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
@@ -62,7 +62,7 @@ export function createProtection(options: ProtectionOptions): Protection {
     const text = toStableText(value);
     return text === '' || pseudonyms === null ? value : pseudonyms.of(text);
   };
-  /** The column whose setting applies. */
+  /** The column with the setting that applies. */
   const settingOf = (column: string): string => personal?.coveredBy[column] ?? column;
   const actionOf = (table: PgTable, column: string): Replacement | undefined => {
     for (const one of [column, settingOf(column)]) {
@@ -73,7 +73,7 @@ export function createProtection(options: ProtectionOptions): Protection {
     return undefined;
   };
 
-  /** Of an object where an id is meant only its id. */
+  /** An object in place of an id is reduced to its id. */
   function toId(value: unknown): unknown {
     if (Array.isArray(value)) return mapEach(value, toId);
     return isWireRecord(value) ? (value[keyField] ?? null) : value;
@@ -149,7 +149,7 @@ export function createProtection(options: ProtectionOptions): Protection {
     return { ...record, name };
   }
 
-  /** Of the record of a forgotten person only the key. */
+  /** The record of a forgotten person is reduced to its key. */
   function ofPerson(record: WireRecord): WireRecord {
     const person = personOf(String(record[keyField]));
     if (person === undefined) return inPlace(root, withName(record));

@@ -67,7 +67,7 @@ export interface StreamPolicies extends StoredPrivacy {
   readonly policy: StoredPolicy;
 }
 
-/** Of the streams that ever began a run: the others have no rows. */
+/** For each stream that ever began a run: the others have no rows. */
 export async function readPolicies(
   db: Queryable,
   accountIds: readonly string[],
@@ -152,7 +152,7 @@ export async function applyPrivacy(
   }
   const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
   const hasReturned = before.forgotten.some((one) => !policy.forgotten.includes(one));
-  // What is stored was never a value of the source: the next read corrects a row without a hash in place.
+  // The stored value was never one of the source: the next read corrects a row without a hash in place.
   const time = await session.begin();
   if (lost.length > 0 || hasOtherKey || hasReturned)
     await db.execute(

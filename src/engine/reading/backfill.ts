@@ -96,7 +96,7 @@ export async function* readBackfill(
   try {
     yield* readSideBySide(open, settings.sliceConcurrency);
   } catch (error) {
-    // What was read stays.
+    // The records read so far stay.
     yield { kind: 'commit' };
     throw error;
   }

@@ -11,10 +11,10 @@ import { records, type ReadOutcome, type Steps } from './step.ts';
 const CACHE_MS = 15 * MINUTE_MS;
 /** A `last_updated` that is later than the response's own Date by more than this lies in the future. */
 const MOST_AHEAD_MS = MINUTE_MS;
-/** A list that is calculated anew between two pages is read again, this often. */
+/** Most repeats of a read during which the list was recalculated. */
 const ATTEMPTS = 3;
 
-/** When the list was calculated, in whole ms as it is stored; undefined: not told. */
+/** The time of the calculation, in whole ms as it is stored; undefined: unknown. */
 function readLastUpdated({ envelope }: Pick<ListPage, 'envelope'>): number | undefined {
   const ms = readMs(envelope['last_updated']);
   return ms === undefined ? undefined : Math.floor(ms);

@@ -14,7 +14,7 @@ export const isWholeTime = (range: TimeSlice): boolean => isSameRange(range, WHO
 export const secondOf = (ms: number): number => Math.floor(ms / SECOND_MS) * SECOND_MS;
 export const afterSecondOf = (ms: number): number => secondOf(ms) + SECOND_MS;
 
-/** Of which nothing is stored. In whole seconds. */
+/** A slice without any stored record, in whole seconds. */
 export function unreadSlice({ fromMs, toMs }: TimeSlice, status: SliceStatus): LedgerSlice {
   const endMs = afterSecondOf(toMs - 1);
   return { fromMs: secondOf(fromMs), toMs: endMs, status, readToMs: endMs, expected: null, records: 0 };

@@ -47,7 +47,7 @@ async function* readWhole(run: FollowupRun, ranges: readonly TimeSlice[], open: 
   return last;
 }
 
-/** Those of earlier runs, and those that have failed since. */
+/** Reads the slices again that failed in earlier runs or in this one. */
 async function* retryFailed(run: FollowupRun, known: readonly TimeSlice[]): Steps {
   const open = [...known, ...run.failed.map(({ range }) => range)];
   yield* readWhole(run, unionOf(open), open);

@@ -28,7 +28,7 @@ type Codes = ReadonlyMap<string, Pick<MethodResult, 'code'>>;
 const isNoneOffered = (states: Codes, methods: readonly string[]): boolean =>
   methods.every((method) => isNotOffered(states.get(method)?.code));
 
-/** Of one of these methods that has failed since its last good read, and waits for its next attempt. */
+/** Error code of a method that has failed since its last good read, and waits for its next attempt. */
 function waitingFailure(states: Codes, methods: readonly string[]): SafetySyncError | null {
   for (const method of methods) {
     const { code } = states.get(method) ?? { code: null };
@@ -64,7 +64,7 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   const { service, warehouse, onlyRecord } = read;
   const states = await warehouse.readOptionalMethods();
   const state = await warehouse.readNamesState();
-  // Those whose time has come, and those that may name an id which was first met since they were read.
+  // Lists that are due, and lists that may name an id first met since they were read.
   const due = NAMING_LISTS.filter((method) => {
     if (onlyRecord !== undefined) return kindsOf(method).includes(kindOfKey(onlyRecord.key));
     const known = new Set(states.get(method)?.unnamed);
@@ -123,7 +123,7 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   if (isNoneOffered(known, NAMING_LISTS)) return NONE_OFFERED;
   // Without a list that has failed and is not due yet, the run has not read every list.
   if (onlyRecord === undefined) failure ??= waitingFailure(known, NAMING_LISTS);
-  // The kinds whose lists have at least half of their stored names; the names of others stay, unless the account was moved.
+  // Kinds with a list of at least half of their stored names; the names of others stay, unless the account was moved.
   const only = (values: readonly string[]) => ({ partitions: null, only: { column: 'kind', values } });
   if (read.state.isMoved) return { kind: 'read', covered: only(complete), failure };
   const vanished = [...(await warehouse.findVanished(only(complete)))].map(kindOfKey);

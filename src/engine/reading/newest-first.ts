@@ -9,7 +9,7 @@ import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 /** A sync reads everything again after this time: the newest records show neither a deletion nor one that was entered late. */
 const COMPLETE_READ_MS = 7 * DAY_MS;
 
-/** Reads until a page whose records all have rows; everything where it is due, or is one response. */
+/** Reads up to a page of records that all have rows; everything where it is due, or is one response. */
 export async function* readNewestFirst(read: ReadRequest): Steps<ReadOutcome> {
   const { stream, service, warehouse, state, kind, filters, force = false } = read;
   const { method } = stream;
@@ -31,7 +31,7 @@ export async function* readNewestFirst(read: ReadRequest): Steps<ReadOutcome> {
     return { kind: 'read', covered: isEnd ? null : { partitions: null }, failure: null };
   } catch (error) {
     if (!(error instanceof SafetySyncError)) throw error;
-    // What was read is right, and stays.
+    // The records read so far are right, and stay.
     if (error.code === 'read_incomplete') return { kind: 'read', covered: null, failure: error };
     if (filters !== undefined || !isNotOffered(error.code)) throw error;
     yield remember(error.code);

@@ -1,5 +1,5 @@
 /**
- * People: one list of everybody, and a request of users.info for each id in a row that no stored person has. A service may
+ * People: one list of all, and a request of users.info for each id that occurs in a row and not in the list. A service may
  * offer either, both or none.
  */
 import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
@@ -64,7 +64,7 @@ async function askForPerson(
   throw new SafetySyncError('parameter_unexpected', 'users.info takes neither id nor user');
 }
 
-/** People whom no row has, one after the other. Returns how many are left for later runs; null: it is not offered. */
+/** People without a row, one after the other. Returns how many are left for later runs; null: it is not offered. */
 async function* readSinglePeople(read: ReadRequest, info: MethodState | undefined): Steps<number | null> {
   const { warehouse, kind, isScheduled, onlyRecord } = read;
   const isAll = kind === 'backfill';
@@ -83,7 +83,7 @@ async function* readSinglePeople(read: ReadRequest, info: MethodState | undefine
   } catch (error) {
     const isMissing = error instanceof SafetySyncError && isNotOffered(error.code);
     if (isMissing) yield remember(error.code);
-    // Those who were named stay.
+    // Names read so far stay.
     yield { kind: 'commit' };
     if (isMissing) return null;
     throw error;
@@ -114,7 +114,7 @@ export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
     code = result.code;
   }
   const info = methods.get('users.info');
-  // Whom a list will name in an hour is not asked for one by one.
+  // People that a list will name within an hour are not requested one by one.
   const mayAsk = (code === null || isNotOffered(code)) && !isLeftAlone(info);
   const left = mayAsk ? yield* readSinglePeople(read, info) : null;
   if (service.meter.requests === 0) return nothingDue(read, methods, ['users.list', 'users.info']);

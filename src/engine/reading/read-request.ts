@@ -50,7 +50,7 @@ export interface WarehouseReads {
   readKnownPeople(): Promise<{ readonly listed: number; readonly hasNew: boolean }>;
   /** Ids in rows that no row of users has. `isAll`: also those that the service did not know in the last days. */
   readUnknownPeople(which: { readonly isAll: boolean }): Promise<readonly string[]>;
-  /** What is remembered of the optional methods. */
+  /** The remembered results of the optional methods. */
   readOptionalMethods(): Promise<MethodStates>;
   readNamesState(): Promise<NamesState>;
   readTypes(): Promise<StoredTypes>;

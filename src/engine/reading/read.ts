@@ -22,8 +22,8 @@ const READERS = {
 } as const;
 
 /**
- * What selects one record, or a few with it. The service has no filter by the id of a follow-up or a completion. The training
- * of a completion may be corrected, and the user id of a forgotten person is not the service's.
+ * Filters that select one record, or a few with it. The service has no filter by the id of a follow-up or a completion.
+ * The training of a completion may be corrected, and the user id of a forgotten person is not the service's.
  */
 function filtersFor({ stream: { readMode } }: ReadRequest, { key, stored }: KnownRecord): readonly Params[] {
   const by = (name: string): Params[] =>
@@ -47,7 +47,10 @@ async function* readToEnd(request: ReadRequest): AsyncGenerator<Step, void> {
   yield { kind: 'end', outcome: isDoubtful ? { ...outcome, covered: null, note } : outcome };
 }
 
-/** Of what the reader of the stream finds, the one record. The run's note has no key, because it may identify a person. */
+/**
+ * Keeps the one record of those that the reader of the stream yields. The run's note has no key, because it may
+ * identify a person.
+ */
 async function* readOne(request: ReadRequest, known: KnownRecord): AsyncGenerator<Step, void> {
   let refused: SafetySyncError | undefined;
   let reason = 'the service does not have that record: there is nothing to store';

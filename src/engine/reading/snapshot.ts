@@ -14,7 +14,7 @@ const NO_TYPES =
 interface PartitionsToRead {
   /** null: the account is the only partition. */
   readonly types: readonly string[] | null;
-  /** Those of them that the list lacks: the service may refuse them, which then means that they have no equipment. */
+  /** Types that the list lacks: the service may refuse them, and then they have no equipment. */
   readonly unlisted?: readonly string[];
   readonly note?: string;
 }

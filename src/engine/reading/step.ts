@@ -12,7 +12,7 @@ export type Step =
   | RecordsStep
   /** The records so far have to be committed before the reader continues. `covered`: they are all that these partitions have. */
   | { readonly kind: 'commit'; readonly covered?: Coverage | null }
-  /** The records since the last commit are not stored: the service has made the list anew. */
+  /** The records since the last commit are not stored, because the service has recalculated the list. */
   | { readonly kind: 'discard' }
   /** The last step. */
   | { readonly kind: 'end'; readonly outcome: ReadOutcome };

@@ -30,7 +30,7 @@ interface WalkStart {
   readonly newest?: ListPage | undefined;
   /** How far an earlier walk came. */
   readonly begun?: Pick<LedgerSlice, 'readToMs' | 'records'>;
-  /** What is stored together with the records of a response. Everything from `readToMs` on was yielded, but what failed. */
+  /** Writes stored together with the records of a response. Everything from `readToMs` on was yielded, but what failed. */
   readonly note?: (reached: Pick<LedgerSlice, 'readToMs' | 'records' | 'expected'>) => Partial<RecordsStep>;
 }
 
@@ -166,7 +166,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     }
   }
   if (failures === 0 && begun.records === 0 && first !== undefined && seen.size < (announced ?? 0)) {
-    // Records were deleted, or the order is another one. What changed since the first response does not count.
+    // Records were deleted, or the order is another one. Changes since the first response do not count.
     const updated_before = Math.max(first.timeMs, (first.seenMs ?? 0) + 1);
     const { paging } = await run.ask({ ...paramsOf(range), updated_before, limit: 1 });
     if (seen.size < (paging?.total ?? 0)) return yield* readAllByPages();

@@ -2,7 +2,7 @@
 import type { ListPage } from '../api/requests.ts';
 import { timeOf } from './record-fields.ts';
 
-/** What the first response of a read shows. */
+/** Times in the first response of a read. */
 export interface FirstResponse {
   /** Its latest `updated_on`: the service sent it, so it had made every change up to then. undefined: no usable one. */
   readonly seenMs: number | undefined;

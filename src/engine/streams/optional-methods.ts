@@ -82,7 +82,7 @@ export const NOT_OFFERED: ReadonlySet<string> = new Set<ErrorCode>([
 ]);
 export const isNotOffered = (code: string | null | undefined): boolean => NOT_OFFERED.has(code ?? '');
 
-/** What is remembered of an optional method. Ages by the database's clock. */
+/** The remembered result of an optional method. Ages by the database's clock. */
 export interface MethodState {
   readonly askedAgoMs: number;
   /** null: it was never read. */

@@ -55,7 +55,10 @@ export interface TimeSlice {
   readonly toMs: number;
 }
 
-/** The range of a backfill, and the watermark after all of it is stored; null: there is nothing to resume, because it is stored or begins anew. */
+/**
+ * The range of a backfill, and the watermark after all of it is stored; null: there is nothing to resume, because it is
+ * stored or begins again.
+ */
 export interface BackfillPlan extends TimeSlice {
   readonly watermark: number | null;
 }

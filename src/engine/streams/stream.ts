@@ -128,7 +128,7 @@ interface PersonalRecord {
   readonly keepable: readonly string[];
   /** Fields that are known to be sent and are never kept: they are no data issues. */
   readonly notKept: readonly string[];
-  /** By column of `fields`: another one whose privacy setting applies to it, too. */
+  /** By column of `fields`: another column with a privacy setting that applies to it, too. */
   readonly coveredBy: Readonly<Record<string, string>>;
   readonly nameOf: (record: WireRecord) => string | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * People, from users.list; single ones that it lacks, from users.info. A user record has much that is nobody's business
- * here: what is kept of it is a list of fields, and `engine/privacy` drops the others before anything is stored.
+ * People, from users.list; single ones that it lacks, from users.info. A user record has much private data that is not
+ * needed: only the listed fields are kept, and `engine/privacy` drops the others before anything is stored.
  */
 
 import { DAY_MS } from '../../shared/time.ts';
@@ -62,7 +62,7 @@ const fields = { ...sentFields, ...otherFields };
 /** Words of USERS_KEEP, which are columns of `fields`: without the word the field is not stored. */
 export const KEEPABLE = ['email', 'username', 'phones', 'emergency_contacts', 'metavalues'] as const;
 
-/** The name that people know somebody by. */
+/** The name of a person in daily use. */
 function nameOf({ name, firstname, lastname }: WireRecord): string | undefined {
   if (typeof name === 'string' && name !== '') return name;
   const parts = [firstname, lastname].filter((part) => typeof part === 'string' && part.trim() !== '');

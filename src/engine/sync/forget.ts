@@ -45,7 +45,7 @@ export async function settleProtection(contexts: readonly RunContext[], mayLift:
   }
 }
 
-/** Who would be forgotten, and the tables with rows that have the id. undefined: nobody has it. */
+/** The person that would be forgotten, and the tables with rows that have the id. undefined: the id is not stored. */
 export async function findStoredPerson(context: RunContext, id: string) {
   const { db, settings } = context;
   const { accountId } = settings;
@@ -69,7 +69,7 @@ export async function findStoredPerson(context: RunContext, id: string) {
   return isKnown ? { id, name, tables: found } : undefined;
 }
 
-/** Who is forgotten, and since when. */
+/** The forgotten people, and since when. */
 export const listForgotten = async ({ db, settings: { accountId } }: RunContext) =>
   await db.execute<{ person: string; since: string }>(sql`
     select person, min(forgotten_at)::text as since from safety_sync.forgotten where account_id = ${accountId}
@@ -98,7 +98,8 @@ async function pseudonymsOf({ db, settings, privacy }: RunContext): Promise<Pseu
 
 /**
  * `names`: in addition to the stored one, for a person that was not looked up, has changed the name, or uses another one.
- * Errors: `configuration_invalid` without a secret, `privacy_key_wrong`, `privacy_less`: then nobody is recorded as forgotten.
+ * Errors: `configuration_invalid` without a secret, `privacy_key_wrong`, `privacy_less`: then no person is recorded as
+ * forgotten.
  */
 export async function forgetPerson(context: RunContext, typed: string, names: readonly string[] = []) {
   const { db, settings } = context;

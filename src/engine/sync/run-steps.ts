@@ -186,7 +186,7 @@ async function differenceLeft(run: Run, totals: readonly number[]): Promise<numb
   return unseen.size > 0 ? null : differenceOf(await countListed(db, shape, run.accountId), totals);
 }
 
-/** reconcile: counts the changes in this transaction that the source had made before `upToMs`; null: nobody knows. */
+/** reconcile: counts the changes in this transaction that the source had made before `upToMs`; null: unknown. */
 async function countRepaired(run: Run, time: TransactionTime, upToMs: number): Promise<number | null> {
   const { changeTimeColumn, parent } = run.stream;
   if (changeTimeColumn === null) return 0;

@@ -65,7 +65,7 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
 const afterMove = (request: RunRequest): RunRequest =>
   readsWholeStream(request) ? { ...request, kind: 'reconcile', allowMassDelete: true } : request;
 
-/** Everything that needs the lock. */
+/** The part of a run that needs the lock. */
 async function runInSession(
   context: RunContext,
   asked: RunRequest,

@@ -16,7 +16,7 @@ import type { ReadOptions, SyncSettings } from '../reading/read-request.ts';
 import { isWholeTime, WHOLE_TIME } from '../reading/creation-time.ts';
 import type { BackfillProgress, ReadOutcome } from '../reading/step.ts';
 
-/** What all runs of an account have in common. */
+/** Common to all runs of an account. */
 export interface RunContext {
   readonly settings: SyncSettings;
   readonly privacy: PrivacySettings;
@@ -73,7 +73,7 @@ export interface Run extends RunContext, RunKey {
   readonly isCorrecting: boolean;
 }
 
-/** What a run has done so far, also when it fails in the end. */
+/** Progress of a run, also of one that fails in the end. */
 interface RunMeter extends RequestMeter {
   /** null: it left no row in `safety_sync.runs`. */
   runId: number | null;

@@ -110,7 +110,7 @@ export function createSourceGuard({
     async assertSame(): Promise<void> {
       const { stored, current, isOther } = await compare();
       if (stored !== undefined && isOther) throw sourceChanged(accountId, stored, current);
-      // What was known once stays when the service does not send it.
+      // A known id stays when the service does not send it.
       const known = stored?.isRead === true ? stored : UNKNOWN;
       const service_id = current.service_id ?? known.service_id;
       const service_name = current.service_name ?? known.service_name;
