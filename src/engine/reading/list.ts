@@ -87,6 +87,9 @@ export const isRefused = (error: unknown): error is SafetySyncError =>
 export const isOfOneRequest = (error: SafetySyncError): boolean =>
   error.code === 'read_incomplete' || isRequestSpecific(error) || isRefused(error);
 
+/** With one page ahead the worker waits half of the time when it only compares. */
+const PAGES_AHEAD = 3;
+
 /** A page beyond the last one is refused. */
 export const isBeyondLast = (error: unknown): boolean =>
   isRefused(error) && error.code !== 'parameter_unexpected';
@@ -107,11 +110,11 @@ export async function* readList(
   let lastPage = 1;
   /** Those that brought new records. */
   let pages = 0;
-  let ahead: Promise<ListPage> | undefined;
+  const ahead: Promise<ListPage>[] = [];
   for (let isLast = false; !isLast;) {
     let page: ListPage;
     try {
-      page = await (ahead ?? fetchPage(service, asked, pages + 1));
+      page = await (ahead.shift() ?? fetchPage(service, asked, pages + 1));
     } catch (error) {
       if (pages === 0 || !isBeyondLast(error)) throw error;
       break;
@@ -134,8 +137,10 @@ export async function* readList(
       const mayBeFull = pageSize !== undefined && (total === undefined || records.length >= pageSize);
       isLast = isReached && !mayBeFull;
     }
-    // The next page is requested while this one is stored, but after the first one, which may be enough.
-    if (!isLast && pages > 1) ahead = ignoreRejection(fetchPage(service, asked, pages + 1));
+    // The next pages are requested while this one is stored, the more the longer the read is: the first one may be enough.
+    const upTo = isLast ? 0 : Math.min(2 * pages - 1, pages + PAGES_AHEAD, Math.max(pages + 1, lastPage));
+    for (let next = pages + ahead.length + 1; next <= upTo; next += 1)
+      ahead.push(ignoreRejection(fetchPage(service, asked, next)));
     yield page;
   }
   // Without a total every page that was announced must have brought new records.
