@@ -10,7 +10,7 @@ import { bookkeeping, safetyTable } from '../../src/engine/streams/columns.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import type { RowOf, StreamDefinition } from '../../src/engine/streams/stream.ts';
 import { as, field, meaningsOf, tableColumns } from '../../src/engine/streams/fields.ts';
-import { addColumns, fieldReader } from '../../src/engine/streams/read-fields.ts';
+import { fieldReader } from '../../src/engine/streams/read-fields.ts';
 import { compareTable, entity, readList } from '../support/source-oracle.ts';
 import * as source from '../support/source-wire.ts';
 import type { Specimen } from '../support/specimens.ts';
@@ -52,8 +52,7 @@ const workSitesStream: StreamDefinition = {
   histories: [],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
-    const fields = readSite(record, { addIssue });
-    const parent: RowOf<typeof workSites> = addColumns(fields, { id: fields.id ?? '' });
+    const parent: RowOf<typeof workSites> = readSite(record, { addIssue });
     return { parent, children: [] };
   },
 };
