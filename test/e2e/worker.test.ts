@@ -165,8 +165,9 @@ describe.concurrent('start', () => {
         ...{ SYNC_CRON: 'off', RECONCILE_CRON: '*/4 * * * * *', LOG_LEVEL: 'debug' },
       };
       const workers = [fixture.start(['start'], env), fixture.start(['start'], env)] as const;
-      const skipped = /resources reconcile: skipped, another run of this stream is under way/;
-      await Promise.race(workers.map((worker) => worker.untilStderr(skipped)));
+      const untilOneSays = (line: RegExp) => Promise.race(workers.map((worker) => worker.untilStderr(line)));
+      await untilOneSays(/resources reconcile: skipped, another run of this stream is under way/);
+      await untilOneSays(/resources reconcile: succeeded/);
       for (const worker of workers) worker.kill('SIGTERM');
       for (const worker of workers) expect((await worker.finished).code).toBe(0);
       const runs = (await readRuns(fixture)).filter(({ stream }) => stream === 'resources');

@@ -112,7 +112,7 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
           SYNC_CRON: '*/10 * * * * *',
           HTTP_PORT: env['HTTP_PORT'],
           HTTP_REPORT: 'true',
-          LOG_LEVEL: env['LOG_LEVEL'] ?? (serve ? 'info' : 'warn'),
+          LOG_LEVEL: env['LOG_LEVEL'] ?? (serve ? 'info' : 'error'),
           LOG_FORMAT: env['LOG_FORMAT'],
         },
         { needsService: true, isTerminal: terminal.isInteractive },
