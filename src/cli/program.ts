@@ -43,8 +43,8 @@ function overview(): string {
   if (process.stdout.isTTY) help.helpWidth = process.stdout.columns;
   const width = Math.max(...EXIT_CODES.map(([codes]) => codes.length));
   return `
-Settings are environment variables, each also as NAME_FILE=path:
-safety-sync settings
+Settings are environment variables, each also as NAME_FILE=path; all there are:
+  safety-sync settings
 Without DATABASE_URL an embedded PostgreSQL in .data/postgres is used.
 
 Exit codes:

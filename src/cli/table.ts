@@ -32,19 +32,26 @@ const widthOf = (text: string): number => stripVTControlCharacters(text).length;
 const cutTo = (width: number, line: string): string =>
   widthOf(line) <= width ? line : `${stripVTControlCharacters(line).slice(0, width - 1)}…`;
 
-/** Where a line is too short for the table, columns that do not fit are left out; the last one may be a cut text. */
+/**
+ * Where a line is too short for the table, columns that do not fit are left out and named below it; the last one may be a
+ * cut text.
+ */
 export function renderRows<Row>(
   { colors, width = Infinity }: Pick<Terminal, 'colors'> & { readonly width?: number | undefined },
   rows: readonly Row[],
   columns: Columns<Row>,
 ): string {
   let room = width;
+  const leftOut: string[] = [];
   const shown = Object.entries(columns).flatMap(([title, cellOf]) => {
     const cells = rows.map(cellOf);
     const texts = [colors.dim(title), ...cells.map(toText)];
     const isRight = cells.some((cell) => typeof cell === 'number');
     const size = Math.max(...texts.map(widthOf));
-    if (size > room && (isRight || room < SHORTEST_CUT)) return [];
+    if (size > room && (isRight || room < SHORTEST_CUT)) {
+      leftOut.push(title);
+      return [];
+    }
     room -= size + GAP.length;
     return [{ texts, isRight, size }];
   });
@@ -56,5 +63,6 @@ export function renderRows<Row>(
     });
     return cutTo(width, cells.join(GAP).trimEnd());
   });
+  if (leftOut.length > 0) lines.push(colors.dim(`(no room for: ${leftOut.join(', ')})`));
   return lines.join('\n');
 }

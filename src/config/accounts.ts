@@ -55,7 +55,7 @@ const flatten = (content: Readonly<Record<string, unknown>>): [key: string, valu
     return Object.entries(schedule).map(([inner, cron]) => [`schedule.${inner}`, cron]);
   });
 
-/** The name if it is usable, the token as it is written there, and the account. `outer`: the variables of the process. */
+/** The name if it is usable, the token as it is written or in its file, and the account. `outer`: the variables of the process. */
 function readEntry(content: unknown, folder: string, outer: VariableValues) {
   if (!isMap(content)) return { problems: ['expected a map with name, base_url and token'] };
   const unusable: string[] = [];
@@ -89,7 +89,7 @@ function readEntry(content: unknown, folder: string, outer: VariableValues) {
     );
   return {
     name,
-    token: env['SAFETY_TOKEN'],
+    token: env['SAFETY_TOKEN'] ?? own.values.SAFETY_TOKEN,
     account,
     problems: [...unusable, ...problems.map(inKeys)],
   };

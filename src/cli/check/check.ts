@@ -105,7 +105,11 @@ export const check: Verb = {
     const { terminal, signal } = context;
     const { colors } = terminal;
     const config = configOf(context, { ...options, needsService: true });
-    const marks = { ok: colors.green('ok  '), failed: colors.red('FAIL'), skipped: colors.yellow('skip') };
+    const marks = {
+      ok: `${colors.green('ok')}  `,
+      failed: colors.red('FAIL'),
+      skipped: colors.yellow('skip'),
+    };
     const checks: { readonly result: keyof typeof marks; readonly code?: ErrorCode | undefined }[] = [];
     const sayOf: SayOf =
       (account) =>

@@ -11,10 +11,11 @@ import type { Verb } from '../verb.ts';
 
 type Flags = { readonly limit: number; readonly stream?: StreamName };
 
-/** The first line of its error, or its counts, duration and note. */
+/** The first line of its error, why it was skipped, or its counts, duration and note. */
 function outcomeOf(run: RunRow): string {
   const { error_code: code, error_message: message, started_at: began, finished_at: ended } = run;
   if (code !== null) return `${code}: ${message?.split('\n')[0] ?? ''}`;
+  if (run.status === 'skipped') return run.note ?? '';
   const took = ended === null ? '' : ` in ${formatDuration(Math.max(0, toMs(ended) - toMs(began)))}`;
   const note = run.note === null ? '' : `; ${run.note}`;
   return `${describeCounts({ ...run, read: run.records_read })}${took}${note}`;

@@ -52,10 +52,15 @@ describe('arguments and figures', () => {
 });
 
 describe('a line for a terminal', () => {
-  it('a line that is too long breaks between words with its indent; a long word and JSON are never broken', () => {
+  it('a line that is too long breaks between words with its indent, below its second column; a long word and JSON are never broken', () => {
     const path = '/a/path/that/is/longer/than/forty/columns';
     expect(wrapLines(`\n  the report was written to ${path} now`, 43)).toBe(
       `\n  the report was written to\n  ${path}\n  now`,
+    );
+    const finding = `${pc.createColors(true).green('ok')}    the database is one of those with PostgreSQL`;
+    expect(wrapLines(finding, 46)).toBe(finding.replace(' PostgreSQL', '\n      PostgreSQL'));
+    expect(wrapLines('a first column with eleven words  and a second', 43)).toBe(
+      'a first column with eleven words  and a\nsecond',
     );
     const json = `{"note": "${'a word and '.repeat(9)}"}`;
     expect(wrapLines(json, 40)).toBe(json);
@@ -91,15 +96,20 @@ describe('a table', () => {
     ]);
   });
 
-  it('columns that do not fit are left out, or cut if they are texts', () => {
+  it('columns that do not fit are left out and named, or cut if they are texts', () => {
     const linesAt = (width: number) => renderRows({ colors, width }, rows, columns).split('\n');
     expect(linesAt(28)).toEqual([
       'stream      read  remark',
       'resources      5  the servi…',
       'users      1,234  a\\u000afo…',
     ]);
-    expect(linesAt(16)).toEqual(['stream      read', 'resources      5', 'users      1,234']);
-    expect(linesAt(15)).toEqual(['stream', 'resources', 'users']);
+    expect(linesAt(16)).toEqual([
+      'stream      read',
+      'resources      5',
+      'users      1,234',
+      '(no room for: remark)',
+    ]);
+    expect(linesAt(15)).toEqual(['stream', 'resources', 'users', '(no room for: read, remark)']);
   });
 });
 

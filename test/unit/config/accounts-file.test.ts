@@ -194,7 +194,9 @@ describe('problems of an accounts file', () => {
     ['of a file that is no YAML', '- name: x\n  token: canary-secret-token: "\n canary-secret-token'],
     ['that is taken for an alias', '- token: *canary-secret-token'],
     ['that is no token', '- { name: canary-secret and more, token: canary-secret and more }'],
+    ['of a file of its own', '- { name: canary-secret-token, token_file: token }'],
   ])('no problem shows a token %s', async (_, content) => {
+    await writeFile(join(folder, 'token'), 'canary-secret-token\n');
     expect((await problemsOf(content)).join('\n')).not.toContain('canary-secret');
   });
 });
