@@ -18,7 +18,7 @@ import { isStorable, normalize, parseRecord, type ReadRecord } from './record.ts
 import { dropIssuesOf, markSeen, refusalOf, writeIssues } from './staging.ts';
 
 /** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
-const RECORDS_OF_A_TURN = 100;
+const RECORDS_OF_A_TURN = 20;
 
 /** Batches are prepared one after the other, because the first one is needed first. */
 const inSequence = pLimit(1);
