@@ -127,24 +127,28 @@ describe('a first sync that is cut off', () => {
     },
   );
 
-  test('if a first sync fails after its last slice, the next sync reads only later changes', async () => {
-    await start();
-    await worker.query(`create function refuse() returns trigger language plpgsql as
-      'begin raise exception ''no watermark today''; end'`);
-    await worker.query(`create trigger no_watermark before update on safety_sync.stream_state for each row
-      when (new.watermark is not null) execute function refuse()`);
-    expect((await worker.run('followups')).outcome).toBe('failed');
-    await worker.query('drop trigger no_watermark on safety_sync.stream_state');
-    expect(await stored()).toBe(followups().size);
-    expect(await watermark()).toBeNull();
-    worker.sandbox.requests.length = 0;
-    worker.time.now += MINUTE_MS;
-    worker.sandbox.live.step(20);
-    await sync();
-    expect(pagesAsked()).toBeLessThanOrEqual(6);
-    expect(await watermark()).toBe(newestUpdate());
-    await isEqual();
-  });
+  test.each([PAGE, 2 * SIZE.followups])(
+    'if a first sync in pages of %i fails after its last slice, the next sync reads only later changes',
+    async (largestPage) => {
+      await start();
+      worker.sandbox.readings.largestPage = largestPage;
+      await worker.query(`create function refuse() returns trigger language plpgsql as
+        'begin raise exception ''no watermark today''; end'`);
+      await worker.query(`create trigger no_watermark before update on safety_sync.stream_state for each row
+        when (new.watermark is not null) execute function refuse()`);
+      expect((await worker.run('followups')).outcome).toBe('failed');
+      await worker.query('drop trigger no_watermark on safety_sync.stream_state');
+      expect(await stored()).toBe(followups().size);
+      expect(await watermark()).toBeNull();
+      worker.sandbox.requests.length = 0;
+      worker.time.now += MINUTE_MS;
+      worker.sandbox.live.step(20);
+      await sync();
+      expect(pagesAsked()).toBeLessThanOrEqual(6);
+      expect(await watermark()).toBe(newestUpdate());
+      await isEqual();
+    },
+  );
 });
 
 describe('a backfill', () => {

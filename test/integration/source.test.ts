@@ -115,6 +115,14 @@ describe('accounts move', () => {
     },
   );
 
+  it('a backfill after a move deletes the follow-ups that the new address lacks, and no others', async () => {
+    await fixture.run(['sync', 'followups']);
+    const moved = await other({ size: { ...SMALL_SANDBOX, followups: 30 } });
+    await fixture.run(['accounts', 'move', 'default', '--yes'], at(moved));
+    const read = await fixture.run(['backfill', 'followups'], at(moved));
+    expect([read.code, await readLive()]).toEqual([0, idsOf(moved)]);
+  });
+
   it('a move is refused to another account of the service, and for an account that is not configured', async () => {
     await fixture.run(['sync', 'resources']);
     const before = await readState();

@@ -45,7 +45,7 @@ async function cut(
 
 /**
  * Continues a backfill of the same range that was cut off; else begins a new one. `watermark`: of its beginning. `isOnePage`:
- * all of it was in one response, so hardly anything can have changed meanwhile.
+ * it was not continued, and all of it was in one response, so hardly anything can have changed meanwhile.
  */
 export async function* readBackfill(
   run: FollowupRun,
@@ -57,10 +57,12 @@ export async function* readBackfill(
   const newest = await run.askNewest(toFilters(range));
   /** The first response of the newest slice, unless it reaches below it. The total is that of all slices. */
   let ofNewestSlice: ListPage | undefined;
+  let isOnePage = false;
   if (plan === undefined || restart || watermark === null || !isSameRange(plan, range)) {
     watermark = newest ? nextWatermark(null, readFirstResponse(newest, service.clock.now())) : null;
     const ranges = newest ? await cut(run, range, newest, settings.sliceConcurrency) : [range];
     slices = ranges.map((one) => unreadSlice(one, 'pending'));
+    isOnePage = newest !== undefined && newest.records.length === newest.paging?.total;
     const [slice = range, ...others] = slices;
     if (others.length === 0) ofNewestSlice = newest;
     else if (newest && isNewestFirst(newest.records, slice)) ofNewestSlice = { ...newest, paging: undefined };
@@ -101,7 +103,7 @@ export async function* readBackfill(
     throw error;
   }
   yield { kind: 'commit' };
-  return { watermark, isOnePage: newest !== undefined && newest.records.length === newest.paging?.total };
+  return { watermark, isOnePage };
 }
 
 /** Yields the steps of several readers as they arrive. Each reader is one step ahead of the consumer. */

@@ -105,9 +105,10 @@ async function runInSession(
         allowMassDelete: request.allowMassDelete === true || stream.readMode.kind === 'people',
       },
       fullCompare: request.kind === 'reconcile' || request.onlyRecord !== undefined,
-      // A backfill of follow-ups deletes nothing.
+      // A backfill of follow-ups deletes nothing, but after a move it is a reconcile.
       tracksSeen:
-        !isOfSingleRecords(request) && (kind !== 'backfill' || stream.readMode.kind !== 'incremental'),
+        !isOfSingleRecords(request) &&
+        (request.kind !== 'backfill' || stream.readMode.kind !== 'incremental'),
     });
     meter.counts = load.committed;
     const run = { ...context, accountId, runId, request, stream, meter, session, state, load, isCorrecting };
