@@ -56,6 +56,14 @@ describe('drift', () => {
     const open = `select 1 from safety_sync.data_issues where resolved_at is null`;
     expect(await worker.query(open)).toEqual([]);
   });
+
+  test('a reconcile that is the first run remembers its difference, too', async () => {
+    await start();
+    const [keyless = ''] = store().keys();
+    store().put({ ...store().get(keyless), id: null }, keyless);
+    expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+    expect(await counted()).toMatchObject({ requests: 4, difference: 1 });
+  });
 });
 
 test('a reconcile that closes a failed slice counts all that it repaired, however long it takes', async () => {

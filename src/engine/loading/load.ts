@@ -145,6 +145,8 @@ export async function createLoad(options: LoadOptions) {
   }
 
   return {
+    /** The account had rows before the load; else no keys are recorded. */
+    hadRows,
     /** Resolves when there is room for more. */
     async add(records: readonly Received[], about: ReadContext): Promise<void> {
       uncommitted += records.length;

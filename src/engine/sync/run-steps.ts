@@ -182,8 +182,9 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
 async function differenceLeft(run: Run, totals: readonly number[]): Promise<number | null> {
   const { db } = run.session.connection;
   const shape = streamShape(run.stream);
-  const unseen = await findVanished(db, shape, { ...run, covered: { partitions: null } });
-  return unseen.size > 0 ? null : differenceOf(await countListed(db, shape, run.accountId), totals);
+  const covered = { partitions: null };
+  if (run.load.hadRows && (await findVanished(db, shape, { ...run, covered })).size > 0) return null;
+  return differenceOf(await countListed(db, shape, run.accountId), totals);
 }
 
 /** reconcile: counts the changes in this transaction that the source had made before `upToMs`; null: unknown. */
