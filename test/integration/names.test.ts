@@ -236,6 +236,20 @@ test('a list that comes back empty, or with less than half of its names, removes
   expect(await sync(worker)).toMatchObject({ outcome: 'succeeded', counts: { deleted: 0 } });
 });
 
+test('a data list that is gone at the source has no items, and fails nothing', async () => {
+  const worker = untilTestEnds(await createSyncedWorker());
+  const gone = [...worker.sandbox.store.lists.datalistitems].filter(
+    ([, item]) => (item as { data_list_id?: number }).data_list_id === 701,
+  );
+  worker.sandbox.faults.next(({ params }) => params['data_list_id'] === 701, {
+    kind: 'error',
+    error: 'content_not_found',
+  });
+  const { counts } = expectSucceeded(await worker.run('names', { force: true }));
+  expect(gone.length).toBeGreaterThan(0);
+  expect(counts.deleted).toBe(gone.length);
+});
+
 test('a list with a member that is not known removes none, and the run says so', async () => {
   const worker = await open();
   expectSucceeded(await sync(worker));

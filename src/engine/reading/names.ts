@@ -98,6 +98,8 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
     let { result, failure: reason } = lists ?? { result: { method, code: null }, failure: null };
     for (const id of dataLists ?? (lists?.records ?? []).map((one) => recordName(one, 'id'))) {
       const items = await readOptionalList(service, method, itemParams(id));
+      // Gone with its metafields, which are stored up to the end of this run.
+      if (items.result.code === 'content_not_found') continue;
       ({ result, failure: reason } = items);
       if (result.code !== null) break;
       names.push(...toNameRecords(method, items.records, id));
