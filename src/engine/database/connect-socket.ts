@@ -51,6 +51,7 @@ export async function connectSocket(address: DatabaseAddress, signal: AbortSigna
   const place = path ?? `${host}:${port}`;
   // Without Nagle's algorithm, because each small COPY would wait some 40 ms for an acknowledgement.
   const target = path === undefined ? { host, port, noDelay: true } : { path };
+  signal.throwIfAborted();
   const socket = net.connect(target);
   failWhenClosed(socket);
   // Node.js, if it gets the signal, keeps each socket for as long as the signal lives.
