@@ -176,6 +176,8 @@ export async function play(history: History, tally: ReturnType<typeof noTally>, 
         return;
       case 'terminate':
         inNextRun(step.request, async () => {
+          // If the connection that closes the run for it ends as well, the row stays open until the next run.
+          await saboteur.disarm();
           for (const stream of STREAMS) if (await terminateSession({ query }, stream)) tally.terminated += 1;
         });
         return;
