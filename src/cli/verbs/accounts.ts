@@ -49,7 +49,7 @@ const list: Verb = {
       account: (one) => one.account_id,
       configured: (one) => yesOrNo(one.is_configured),
       stored: (one) => yesOrNo(one.is_stored),
-      unfinished: (one) => one.unfinished,
+      ...(changes.length > 0 && { unfinished: (one: { unfinished: string | null }) => one.unfinished }),
     });
     return {
       json: { accounts },
