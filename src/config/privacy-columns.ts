@@ -12,7 +12,7 @@ export function privacyProblems({
   omit,
   pseudonymize,
 }: Readonly<Record<'omit' | 'pseudonymize', readonly string[]>>): string[] {
-  const all = storedColumns(STREAMS);
+  const all = STREAMS.flatMap(storedColumns);
   const byName = new Map(all.map((column) => [columnName(column), column]));
   const canGo = all.filter(({ needed }) => needed === null);
   const canBePseudonyms = canGo.filter(({ isText }) => isText);

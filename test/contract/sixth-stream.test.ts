@@ -48,11 +48,10 @@ const workSitesStream: StreamDefinition = {
   parent: workSites,
   fields: siteFields,
   children: [],
-  changeTimeColumn: null,
   histories: [],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
-    const parent: RowOf<typeof workSites> = readSite(record, { addIssue });
+    const parent: RowOf<typeof workSites> = readSite(record, addIssue);
     return { parent, children: [] };
   },
 };

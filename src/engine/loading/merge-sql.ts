@@ -31,15 +31,12 @@ import type { RunKey } from '../control-tables/control-tables.ts';
  * those that are older than another staged one, or than the one that this run has stored, are dropped. Against rows of earlier
  * runs nothing is compared, because the source may have been restored. Returns the `ord` of the dropped ones.
  */
-export function dropOlderCopies(
-  parent: TableShape,
-  changeTimeColumn: string | null,
-  { accountId, runId }: RunKey,
-): SQL {
+export function dropOlderCopies({ stream, parent }: StreamShape, { accountId, runId }: RunKey): SQL {
+  const { changeTimeColumn } = stream;
   const changed = (alias: string) =>
-    changeTimeColumn === null ? sql`0` : sql`coalesce(${name(alias)}.${name(changeTimeColumn)}, '-infinity')`;
+    changeTimeColumn ? sql`coalesce(${name(alias)}.${name(changeTimeColumn)}, '-infinity')` : sql`0`;
   const olderThanStored =
-    changeTimeColumn === null
+    changeTimeColumn === undefined
       ? sql``
       : sql`union all select s.ord from ${staged(parent, ['ord', ...parent.key, changeTimeColumn])} s join ${target(parent)} t
           on t.account_id = ${accountId} and ${same('t', 's', parent.key)}
@@ -139,7 +136,7 @@ function coveredRows(shape: StreamShape, { partitions, only, changedUpToMs }: Co
       ? sql``
       : sql` and t.${name(only.column)} = any (${toArrayLiteral(only.values)}::text[])`;
   const isEarly =
-    changedUpToMs === undefined || changeTimeColumn === null
+    changedUpToMs === undefined || changeTimeColumn === undefined
       ? sql``
       : sql` and coalesce(t.${name(changeTimeColumn)}, '-infinity') <= ${timestampLiteral(changedUpToMs)}`;
   const live = sql`t.account_id = ${accountId} and t._deleted_at is null${isCovered}${isEarly}`;

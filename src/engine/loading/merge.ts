@@ -113,9 +113,7 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
     const counts = noCounts();
     for (const table of fullCompare ? [parent, ...children] : [parent])
       await db.execute(sql.raw(`analyze pg_temp.${table.stage}`));
-    const older = await db.execute<{ ord: number }>(
-      statements.dropOlderCopies(parent, stream.changeTimeColumn, scope),
-    );
+    const older = await db.execute<{ ord: number }>(statements.dropOlderCopies(shape, scope));
     await db.execute(issues.dropReplaced(parent, older));
     let dropped = older.length;
     // The kept fields of a person do not show whether a field was dropped.

@@ -49,11 +49,10 @@ export const completedTrainingsStream: StreamDefinition = {
   parent: trainingRecords,
   fields,
   children: [],
-  changeTimeColumn: null,
   histories: [],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
-    const parent: RowOf<typeof trainingRecords> = readRecord(record, { addIssue });
+    const parent: RowOf<typeof trainingRecords> = readRecord(record, addIssue);
     return { parent, children: [] };
   },
 };

@@ -1,7 +1,7 @@
 /** Equipment with its inspection schedules and metavalues (specification: equipments.list). */
 import { index, numeric, text } from 'drizzle-orm/pg-core';
 import { describeEquipment } from '../../dictionary/equipment.ts';
-import { bigintText, bookkeeping, safetyTable, statePeriod, stateStart, idText } from './columns.ts';
+import { bookkeeping, safetyTable, statePeriod, stateStart, idText } from './columns.ts';
 import {
   as,
   column,
@@ -22,10 +22,12 @@ import { describeValue, isWireRecord } from './wire.ts';
 const status = as.oneOf('uptodate', 'expiring', 'expired');
 const STATUSES = 'uptodate, expiring or expired; others are kept as they come.';
 
-const projectId: wire.Field<string> = {
-  read: (value, addProblem) => wire.bigint.read(isWireRecord(value) ? value['id'] : value, addProblem),
-};
-const projectIds = kind(wire.list(projectId), () => bigintText().array());
+/** A value by itself, or in an object under this name. */
+const inside = <T>(name: string, { read }: wire.Field<T>): wire.Field<T> => ({
+  read: (value, addProblem) => read(isWireRecord(value) ? value[name] : value, addProblem),
+});
+
+const projectIds = kind(wire.list(inside('id', wire.bigint)), as.bigints.build);
 
 const equipmentFields = {
   id: field('id', as.key, 'Identifier of the equipment.'),
@@ -135,10 +137,7 @@ type MetavalueRow = RowOf<typeof equipmentMetavalues>;
 const metavalueFields = {
   number_value: wire.numeric,
   text_value: wire.text,
-  item_ids: {
-    read: (value: unknown, addProblem: wire.AddProblem) =>
-      wire.list(wire.bigint).read(isWireRecord(value) ? value['item_ids'] : value, addProblem),
-  },
+  item_ids: inside('item_ids', wire.list(wire.bigint)),
 };
 
 /** A number, a text, an object with `item_ids`, or empty: null, or the text `NULL` (specification, include_null_metavalues). */
@@ -193,7 +192,6 @@ export const equipmentsStream: StreamDefinition = {
   parent: equipment,
   fields: recordFields,
   children: [equipmentSchedules, equipmentMetavalues, equipmentAskedTypes],
-  changeTimeColumn: null,
   histories: [
     { of: equipment, states: equipmentStates, since: null },
     { of: equipmentSchedules, states: equipmentScheduleStates, since: null },
@@ -202,7 +200,7 @@ export const equipmentsStream: StreamDefinition = {
     ownType(record) === equipmentTypeId ? null : equipmentTypeId,
   normalizerVersion: 1,
   toRows(record, context, addIssue) {
-    const fields = readRecord(record, { addIssue });
+    const fields = readRecord(record, addIssue);
     const { id } = fields;
     const requested = context.equipmentTypeId ?? null;
     const type = fields.equipment_type_id ?? requested;

@@ -61,10 +61,7 @@ export const as = {
 export const column = <B extends PgColumnBuilderBase>(
   build: () => B,
   meaning: string,
-): DeclaredColumn<B> => ({
-  build,
-  meaning,
-});
+): DeclaredColumn<B> => ({ build, meaning });
 
 /** A column for the field `name` of the service. */
 export function field<T, B extends PgColumnBuilderBase>(

@@ -61,10 +61,7 @@ export const followups = safetyTable(
 export const followupStates = safetyTable(
   'followup_states',
   ['id', 'valid_from'],
-  {
-    ...tableColumns(followupFields),
-    ...statePeriod(),
-  },
+  { ...tableColumns(followupFields), ...statePeriod() },
   (t) => [index('followup_states_ended_idx').on(t.valid_to)],
 );
 
@@ -176,24 +173,20 @@ export const followupsStream: StreamDefinition = {
   histories: [{ of: followups, states: followupStates, since: 'updated_at' }],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
-    const fields = readRecord(record, { addIssue });
+    const fields = readRecord(record, addIssue);
     const { id } = fields;
     const messages = readMessages(fields.messages, addIssue);
     const parent: RowOf<typeof followups> = addColumns(fields, summarize(messages, fields.observer_id));
     // The sample shows the oldest message first, but the specification does not promise it.
-    const sorted = oldestFirst(
-      messages,
-      (message) => message.fields.sent_at,
-      ({ index }) => index,
-    );
+    const sorted = oldestFirst(messages, (message) => message.fields.sent_at);
     const messageRows = sorted.map(({ fields: message }, position): RowOf<typeof followupMessages> =>
       addColumns(message, { followup_id: id, position: position + 1 }),
     );
     const attachmentRows: RowOf<typeof followupAttachments>[] = [];
     for (const { index: place, fields: message } of messages) {
       for (const { record: attachment, index: position } of message.attachments ?? []) {
-        const at = `messages[${place}].attachments[${position}]`;
-        const file = readAttachment(attachment, { addIssue, at });
+        const at = `messages[${place}].attachments[${position}].`;
+        const file = readAttachment(attachment, addIssue, at);
         attachmentRows.push(
           addColumns(file, { followup_id: id, message_id: message.id, position: position + 1 }),
         );

@@ -30,5 +30,8 @@ export function streamNamed(
   return stream;
 }
 
+/** It looks up ids that the account's other streams meet, so it runs after them. */
+export const runsLast = (stream: StreamName): boolean => streamNamed(stream).readMode.kind === 'people';
+
 /** A stream in a sentence. */
 export const streamWords = (stream: StreamName): string => streamNamed(stream).contents;

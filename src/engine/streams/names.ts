@@ -32,12 +32,8 @@ const toId = (value: unknown): string | null => identifier.read(value, () => und
 
 /** A record of a list in the form that is stored: what names it in fields of one name for all lists, beside the others. */
 function toNameRecord(kind: string, naming: Naming, item: WireRecord, parentId?: unknown): WireRecord {
-  const {
-    name: nameField,
-    code: codeField = 'code',
-    parent: parentField = '',
-    active: [activeField, isActive] = ['', true],
-  } = naming;
+  const { name: nameField, code: codeField = 'code', parent: parentField = '' } = naming;
+  const [activeField, isActive] = naming.active ?? ['', true];
   const {
     id,
     [nameField]: name,
@@ -49,7 +45,7 @@ function toNameRecord(kind: string, naming: Naming, item: WireRecord, parentId?:
   const key = toId(id);
   return {
     ...others,
-    ...(key === null ? {} : { _key: nameKey(kind, key) }),
+    ...(key !== null && { _key: nameKey(kind, key) }),
     ...{ kind, id, name, code, parent_id: parentId ?? parent },
     is_active: typeof active === 'boolean' ? active === isActive : undefined,
   };
@@ -93,11 +89,10 @@ export const namesStream: StreamDefinition = {
   parent: names,
   fields: nameFields,
   children: [],
-  changeTimeColumn: null,
   histories: [],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
-    const fields = readName(record, { addIssue });
+    const fields = readName(record, addIssue);
     const parent: RowOf<typeof names> = addColumns(fields, { _key: nameKey(fields.kind, fields.id) });
     return { parent, children: [] };
   },

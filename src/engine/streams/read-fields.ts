@@ -15,15 +15,10 @@ type Values<F extends FieldMap> = {
   [K in keyof F]: F[K] extends Field<infer T> ? (F[K] extends NotNull ? T : T | null) : never;
 };
 
-interface ReadFieldsOptions {
-  readonly addIssue: AddIssue;
-  /** The place of the record in its parent: '' or `messages[2]`. */
-  readonly at?: string;
-}
-
 /**
  * Makes a reader for one kind of object: field by field; a value that cannot be stored becomes null with an issue, an
  * unknown field gets an issue, unless `ignoresOthers`. The fields become lists once, because records are read by the million.
+ * `at`: the place of the record in its parent, '' or `messages[2].`.
  */
 export function fieldReader<const F extends FieldMap>(fields: F, { ignoresOthers = false } = {}) {
   const columns = Object.keys(fields);
@@ -32,7 +27,7 @@ export function fieldReader<const F extends FieldMap>(fields: F, { ignoresOthers
   // Functions, because fields are objects of many shapes and calls on them would be slow.
   const readers = Object.values(fields).map((field): Field<unknown>['read'] => field.read);
 
-  return (record: WireRecord, { addIssue, at = '' }: ReadFieldsOptions): Values<F> => {
+  return (record: WireRecord, addIssue: AddIssue, at = ''): Values<F> => {
     const values: Record<string, unknown> = {};
     let name = '';
     let value: unknown;
@@ -40,7 +35,7 @@ export function fieldReader<const F extends FieldMap>(fields: F, { ignoresOthers
     const addProblem: AddProblem = (problem, detail = {}) =>
       addIssue({
         kind: detail.kind ?? 'field_nulled',
-        field: prefixOf(at) + name + (detail.suffix ?? ''),
+        field: at + name + (detail.suffix ?? ''),
         problem,
         value: 'value' in detail ? detail.value : value,
       });
@@ -52,7 +47,15 @@ export function fieldReader<const F extends FieldMap>(fields: F, { ignoresOthers
       values[columns[index] ?? name] = readers[index]?.(value, addProblem);
     }
     if (!ignoresOthers && Object.keys(record).length !== present)
-      addUnknownFields(known, record, { addIssue, at });
+      for (const unknown in record) {
+        if (known.has(unknown)) continue;
+        addIssue({
+          kind: 'unknown_field',
+          field: `${at.replace(/\[\d+\]/g, '[]')}${unknown}`,
+          problem: 'the specification names no such field',
+          value: record[unknown],
+        });
+      }
     return values as Values<F>;
   };
 }
@@ -60,24 +63,6 @@ export function fieldReader<const F extends FieldMap>(fields: F, { ignoresOthers
 /** Adds columns to a row of read values in place, because a spread of both takes ten times as long. */
 export const addColumns = <V extends object, C extends object>(values: V, columns: C): Omit<V, keyof C> & C =>
   Object.assign(values, columns);
-
-const prefixOf = (at: string): string => (at === '' ? '' : `${at}.`);
-
-function addUnknownFields(
-  known: ReadonlySet<string>,
-  record: WireRecord,
-  { addIssue, at = '' }: ReadFieldsOptions,
-): void {
-  for (const unknown in record) {
-    if (known.has(unknown)) continue;
-    addIssue({
-      kind: 'unknown_field',
-      field: `${prefixOf(at).replace(/\[\d+\]/g, '[]')}${unknown}`,
-      problem: 'the specification names no such field',
-      value: record[unknown],
-    });
-  }
-}
 
 /**
  * Makes a reader for the items of a list that are rows of a child table: those with a usable key, and the last one of each
@@ -104,25 +89,24 @@ export function itemsReader<const F extends FieldMap>(
       if (before !== undefined) {
         if (JSON.stringify(before.record) === JSON.stringify(item.record)) continue;
         reject(before, `a second entry with ${name} ${JSON.stringify(key)} is kept instead`);
+        // The one that is kept stays in its own place.
+        kept.delete(key);
       }
       kept.set(key, item);
     }
-    return Array.from(kept.values(), ({ record, index }) => {
-      const fields = read(record, { addIssue, at: `${list}[${index}]` });
-      return { index, fields };
-    });
+    return Array.from(kept.values(), ({ record, index }) => ({
+      index,
+      fields: read(record, addIssue, `${list}[${index}].`),
+    }));
   };
 }
 
-/** Sorts by the times of the items if each of them has one; otherwise and in ties by `position`. */
+/** Sorts by the times of the items if each of them has one; otherwise, and in ties, they stay as they are. */
 export function oldestFirst<Item>(
   items: readonly Item[],
   timeOf: (item: Item) => string | null,
-  position: (item: Item) => number,
-): Item[] {
-  const isDated = items.every((item) => timeOf(item) !== null);
+): readonly Item[] {
+  if (items.some((item) => timeOf(item) === null)) return items;
   const compare = (one: string, other: string): number => Number(one > other) - Number(one < other);
-  return items.toSorted(
-    (a, b) => (isDated ? compare(timeOf(a) ?? '', timeOf(b) ?? '') : 0) || position(a) - position(b),
-  );
+  return items.toSorted((a, b) => compare(timeOf(a) ?? '', timeOf(b) ?? ''));
 }

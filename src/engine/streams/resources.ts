@@ -69,20 +69,15 @@ export const resourcesStream: StreamDefinition = {
   parent: resources,
   fields: recordFields,
   children: [resourceVersions],
-  changeTimeColumn: null,
   histories: [],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
-    const parent = readRecord(record, { addIssue });
+    const parent = readRecord(record, addIssue);
     const versions = (parent.versions ?? []).map(({ record: version, index }) =>
-      addColumns(readVersion(version, { addIssue, at: `versions[${index}]` }), { index }),
+      readVersion(version, addIssue, `versions[${index}].`),
     );
     // The sample shows newest first, but the specification does not promise it.
-    const sorted = oldestFirst(
-      versions,
-      (version) => version.created_at,
-      ({ index }) => -index,
-    );
+    const sorted = oldestFirst(versions.toReversed(), (version) => version.created_at);
     const rows = sorted.map((version, position, all): RowOf<typeof resourceVersions> =>
       addColumns(version, {
         resource_id: parent.id,

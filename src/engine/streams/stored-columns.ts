@@ -38,7 +38,7 @@ export const userColumns = ({
     ...(rows?.fields === undefined ? [] : userColumns({ parent: rows.table, fields: rows.fields })),
   ]);
 
-function storedColumnsOf(stream: StreamDefinition): StoredColumn[] {
+export function storedColumns(stream: StreamDefinition): StoredColumn[] {
   const sent = new Map<string, boolean>();
   sentColumns(stream.parent, stream.fields, sent);
   return [stream.parent, ...stream.children].flatMap((table) => {
@@ -59,6 +59,3 @@ function storedColumnsOf(stream: StreamDefinition): StoredColumn[] {
     }));
   });
 }
-
-export const storedColumns = (streams: readonly StreamDefinition[]): StoredColumn[] =>
-  streams.flatMap(storedColumnsOf);

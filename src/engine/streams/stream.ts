@@ -166,9 +166,9 @@ export interface StreamDefinition {
   readonly children: readonly PgTable[];
   /**
    * The parent's column with the source's time of the last change, which determines the newer one of two versions of a record;
-   * null if the source has no such column.
+   * absent if the source has no such column.
    */
-  readonly changeTimeColumn: string | null;
+  readonly changeTimeColumn?: string;
   /**
    * The parent's column that is true while the service sends the row as deleted. Such a row is marked as deleted, at the time
    * of its last change.

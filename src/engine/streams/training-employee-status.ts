@@ -91,14 +91,13 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   parent: trainingEmployeeStatus,
   fields: recordFields,
   children: [trainingCompletions],
-  changeTimeColumn: null,
   histories: [
     { of: trainingEmployeeStatus, states: trainingEmployeeStatusStates, since: 'calculated_at' },
     { of: trainingCompletions, states: trainingCompletionStates, since: 'calculated_at' },
   ],
   normalizerVersion: 1,
   toRows(record, context, addIssue) {
-    const fields = readRecord(record, { addIssue });
+    const fields = readRecord(record, addIssue);
     const parent: RowOf<typeof trainingEmployeeStatus> = addColumns(fields, {
       calculated_at: toIso(context.calculatedAtMs ?? null),
     });

@@ -31,21 +31,21 @@ const sentFields = {
   terminated_on: field('terminationDate', as.day, 'Day of termination, in UTC.'),
 };
 
-const computedColumns = {
+const userColumns = {
+  ...sentFields,
   last_seen_at: column(
     as.instant.build,
     'The later one of the last access by web and by mobile. Source: lastWebAccess, lastMobileAccess (ms); null when neither was sent.',
   ),
 };
 
-const userColumns = { ...sentFields, ...computedColumns };
-
 export const users = safetyTable('users', ['id'], { ...tableColumns(userColumns), ...bookkeeping() });
 
 const inRaw = (name: string) => ({ ...anything, name });
 
-/** Fields without a column of their own. */
-const otherFields = {
+const fields = {
+  ...sentFields,
+  // Fields without a column of their own.
   last_seen_at: { ...as.instant.wire, name: 'lastWebAccess' },
   last_mobile_access: { ...as.instant.wire, name: 'lastMobileAccess' },
   project_ids: inRaw('projects_id'),
@@ -56,8 +56,6 @@ const otherFields = {
   emergency_contacts: { ...inRaw('emergencyContact'), isText: true as const },
   metavalues: { ...inRaw('metavalues'), isText: true as const },
 };
-
-const fields = { ...sentFields, ...otherFields };
 
 /** Words of USERS_KEEP, which are columns of `fields`: without the word the field is not stored. */
 export const KEEPABLE = ['email', 'username', 'phones', 'emergency_contacts', 'metavalues'] as const;
@@ -99,11 +97,10 @@ export const usersStream: StreamDefinition = {
     nameOf,
   },
   children: [],
-  changeTimeColumn: null,
   histories: [],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
-    const read = readUser(record, { addIssue });
+    const read = readUser(record, addIssue);
     const parent: RowOf<typeof users> = addColumns(read, {
       name: read.name || (nameOf(record) ?? null),
       last_seen_at: later(read.last_seen_at, read.last_mobile_access),

@@ -12,7 +12,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
 import { markFailed, withSpan } from '../../shared/with-span.ts';
 import { NO_STATE } from '../streams/state.ts';
-import { streamNamed } from '../streams/index.ts';
+import { runsLast, streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import {
   createRunMeter,
@@ -161,7 +161,6 @@ export async function syncStreams(
     onResult?.(result);
     return result;
   }
-  const isLookup = (stream: StreamName) => streamNamed(stream).readMode.kind === 'people';
-  const results = await Promise.all(streams.filter((stream) => !isLookup(stream)).map(run));
-  return [...results, ...(await Promise.all(streams.filter(isLookup).map(run)))];
+  const results = await Promise.all(streams.filter((stream) => !runsLast(stream)).map(run));
+  return [...results, ...(await Promise.all(streams.filter(runsLast).map(run)))];
 }

@@ -3,7 +3,7 @@ import cron, { type ScheduledTask } from 'node-cron';
 import pLimit from 'p-limit';
 import type { ScheduleConfig } from '../../config/account-config.ts';
 import { SECOND_MS, sleep } from '../../shared/time.ts';
-import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
+import { runsLast, STREAM_NAMES } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { NextSync } from './account-health.ts';
 
@@ -31,9 +31,6 @@ interface SchedulerOptions {
 const SPREAD_MS = 30 * SECOND_MS;
 
 const jobKey = ({ accountId, kind, stream }: Job): string => JSON.stringify([accountId, kind, stream]);
-
-/** Whether this stream starts only after the account's other running streams have ended. */
-const runsLast = (stream: StreamName): boolean => streamNamed(stream).readMode.kind === 'people';
 
 export type Scheduler = ReturnType<typeof createScheduler>;
 
