@@ -29,7 +29,7 @@ const openLoad = (
     shape: streamShape(stream),
     accountId: 'default',
     runId,
-    guard: { maxRatio: 1, allowMassDelete: false },
+    maxDeleteRatio: 1,
     fullCompare: false,
     tracksSeen,
   });

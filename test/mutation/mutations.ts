@@ -98,8 +98,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'the delete guard is off',
       file: 'src/engine/loading/merge.ts',
-      search: 'vanished / live > maxRatio',
-      replace: 'vanished / live > maxRatio + 1',
+      search: 'vanished / live > maxDeleteRatio',
+      replace: 'vanished / live > maxDeleteRatio + 1',
       tests: ['test/integration/snapshots.test.ts', 'test/integration/deleted-at-source.test.ts'],
     },
   ],

@@ -55,20 +55,18 @@ function removeRows({ shape: { parent, stream }, accountId }: RetentionRequest, 
  * The newest run of a stream for each kind and status, with or without requests and a session, is kept at any age, because
  * other code reads it.
  */
-const removeRuns = (
-  ofStream: SQL,
-  before: SQL,
-): SQL => sql`delete from safety_sync.runs where ${ofStream} and run_id in (
+function removeRuns(ofStream: SQL, before: SQL): SQL {
+  return sql`delete from safety_sync.runs where ${ofStream} and run_id in (
     select run_id from safety_sync.runs where ${ofStream} and finished_at < ${before} and status <> 'running'
       and run_id not in (select max(run_id) from safety_sync.runs where ${ofStream}
         group by kind, status, requests > 0, backend_pid is null)
     order by run_id limit ${ROWS_AT_ONCE}::int)`;
+}
 
-const removeIssues = (
-  ofStream: SQL,
-  before: SQL,
-): SQL => sql`delete from safety_sync.data_issues where ${ofStream} and fingerprint in (
+function removeIssues(ofStream: SQL, before: SQL): SQL {
+  return sql`delete from safety_sync.data_issues where ${ofStream} and fingerprint in (
     select fingerprint from safety_sync.data_issues where ${ofStream} and resolved_at < ${before} limit ${ROWS_AT_ONCE}::int)`;
+}
 
 /** At most once a day for each stream; what a stop leaves is removed by the next run. */
 export async function removeExpired(request: RetentionRequest): Promise<Removed> {
@@ -87,11 +85,8 @@ export async function removeExpired(request: RetentionRequest): Promise<Removed>
   const before = (days: number): SQL => timestampLiteral(nowMs - days * DAY_MS);
   async function repeat(days: number | undefined, toStatement: (before: SQL) => SQL): Promise<number> {
     let removed = 0;
-    for (
-      let last = ROWS_AT_ONCE;
-      days !== undefined && last === ROWS_AT_ONCE && !signal.aborted;
-      removed += last
-    ) {
+    if (days === undefined) return removed;
+    for (let last = ROWS_AT_ONCE; last === ROWS_AT_ONCE && !signal.aborted; removed += last) {
       await session.begin();
       last = (await db.execute(toStatement(before(days)))).count;
       await session.commit();

@@ -89,41 +89,37 @@ const NOW = 'now';
 /** The COPY of the rows of one table. */
 interface TableCopy {
   readonly statement: string;
-  /** The columns with cells that differ between rows of one record, in order. */
-  readonly columns: readonly ColumnShape[];
   /** The cells that begin every line of a record, each with its tab. */
-  readonly prefixOf: (record: PreparedRecord) => string;
+  readonly prefixOf: (record: PreparedRecord, into: CopyText) => string;
 }
 
-const copyInto = (table: string, columns: readonly string[]): string =>
-  `copy ${table} (${columns.map((name) => `"${name}"`).join(', ')}) from stdin`;
+/** `first`: columns before those of the table's own. */
+export const copyInto = (table: string, columns: readonly ColumnShape[], first: readonly string[] = []) =>
+  `copy ${table} (${[...first, ...columns.map(({ name }) => name)].map((name) => `"${name}"`).join(', ')}) from stdin`;
 
-const columnNames = (columns: readonly ColumnShape[]): string[] => columns.map(({ name }) => name);
-
-/** True for tables with a source time for states; other rows get the table's default as the beginning of their state. */
-const hasSince = ({ history }: TableShape): boolean => (history?.since ?? null) !== null;
-
+/** Without a source time for states a row gets the table's default as the beginning of its state. */
 function toTarget(
-  shape: TableShape,
-  { accountId, runId, isParent }: RunKey & { readonly isParent: boolean },
+  { schema, name, columns, history }: TableShape,
+  own: Readonly<Record<string, string>>,
 ): TableCopy {
-  const began = { name: '_valid_from', type: 'timestamp with time zone' };
-  const columns = hasSince(shape) ? [...shape.columns, began] : shape.columns;
-  const common = isParent ? { account_id: accountId, _run_id: String(runId) } : { account_id: accountId };
-  const prefix = Object.values(common)
-    .map((value) => `${toCopyText(value, 'text')}\t`)
+  const since = history?.since ?? null;
+  const first = [...Object.keys(own), ...(since === null ? [] : ['_valid_from'])];
+  const prefix = Object.values(own)
+    .map((value) => `${escapeCell(value)}\t`)
     .join('');
-  const names = [...Object.keys(common), ...columnNames(columns)];
   return {
-    statement: copyInto(`"${shape.schema}"."${shape.name}"`, names),
-    columns,
-    prefixOf: () => prefix,
+    statement: copyInto(`"${schema}"."${name}"`, columns, first),
+    prefixOf({ parent }, { begunAt }) {
+      if (since === null) return prefix;
+      const time = parent[since] as string | null;
+      // The clock of the source may be ahead. Both texts have one form.
+      return `${prefix}${time === null || time > begunAt ? NOW : time}\t`;
+    },
   };
 }
 
-const toStage = (shape: TableShape): TableCopy => ({
-  statement: copyInto(`pg_temp."${shape.stage}"`, ['ord', ...columnNames(shape.columns)]),
-  columns: shape.columns,
+const toStage = ({ stage, columns }: TableShape): TableCopy => ({
+  statement: copyInto(`pg_temp."${stage}"`, columns, ['ord']),
   prefixOf: ({ read }) => `${read.ord}\t`,
 });
 
@@ -181,26 +177,30 @@ export async function readCopySettings(
   return granted?.may === true ? AS_REPLICA : KEEP_PLANS;
 }
 
-export function createRecordCopies(session: StreamSession, shape: StreamShape, scope: RunKey) {
-  const { connection } = session;
+export function createRecordCopies(
+  { connection }: Pick<StreamSession, 'connection'>,
+  shape: StreamShape,
+  { accountId: account_id, runId }: RunKey,
+) {
   const { parent, children } = shape;
   const tables = [parent, ...children];
-  const intoTables = tables.map((table) => toTarget(table, { ...scope, isParent: table === parent }));
+  const intoTables = [
+    toTarget(parent, { account_id, _run_id: String(runId) }),
+    ...children.map((child) => toTarget(child, { account_id })),
+  ];
   const intoStages = tables.map(toStage);
-  const since = parent.history?.since ?? undefined;
-  const dated = tables.flatMap((table, position) => (hasSince(table) ? [position] : []));
   let settings: Promise<CopySettings | null> | undefined;
   const readSettings = () => (settings ??= readCopySettings(connection, shape));
 
-  function render(copies: readonly TableCopy[], record: PreparedRecord, { records, chunks }: CopyText): void {
-    records.push(record.read);
-    copies.forEach(({ columns, prefixOf }, position) => {
+  function render(copies: readonly TableCopy[], record: PreparedRecord, into: CopyText): void {
+    into.records.push(record.read);
+    tables.forEach(({ columns }, position) => {
       const rows = record.rows[position] ?? [];
       if (rows.length === 0) return;
-      const prefix = prefixOf(record);
+      const prefix = copies[position]?.prefixOf(record, into);
       let lines = '';
       for (const row of rows) lines += toCopyLine(columns, row, prefix);
-      chunks[position]?.add(lines);
+      into.chunks[position]?.add(lines);
     });
   }
 
@@ -227,16 +227,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       chunks: tables.map(() => new CopyChunks()),
       begunAt: new Date().toISOString(),
     }),
-    addNew(record: PreparedRecord, into: CopyText): void {
-      if (since !== undefined) {
-        const time = record.parent[since] as string | null;
-        // The clock of the source may be ahead. Both texts have one form.
-        const began = { _valid_from: time === null || time > into.begunAt ? NOW : time };
-        for (const position of dated)
-          for (const row of record.rows[position] ?? []) Object.assign(row, began);
-      }
-      render(intoTables, record, into);
-    },
+    addNew: (record: PreparedRecord, into: CopyText) => render(intoTables, record, into),
     addChanged: (record: PreparedRecord, into: CopyText) => render(intoStages, record, into),
     async send(added: CopyText, changed: CopyText): Promise<void> {
       if (added.records.length > 0) await copyIntoTables(added);

@@ -10,11 +10,8 @@ export interface LoadOptions {
   readonly runId: number;
   /** Applied to a record before all other work; null: everything may be stored. */
   readonly protection: RecordProtection | null;
-  readonly guard: {
-    /** A snapshot that lacks more than this share of the live rows is suspicious. */
-    readonly maxRatio: number;
-    readonly allowMassDelete: boolean;
-  };
+  /** A snapshot that lacks more than this share of the live rows is suspicious; Infinity: none is. */
+  readonly maxDeleteRatio: number;
   /** Stored rows may have been changed in the warehouse: every record is staged, and compared column by column. */
   readonly fullCompare: boolean;
   /** The keys of all received records are recorded, to find deleted records, unless the account has no rows. */

@@ -45,7 +45,7 @@ interface CommitOptions {
 export type Load = Awaited<ReturnType<typeof createLoad>>;
 
 export async function createLoad(options: LoadOptions) {
-  const { session, shape, accountId, protection } = options;
+  const { session, shape, accountId, runId, protection } = options;
   const { stream } = shape;
   const { db } = session.connection;
   const spanAttributes = { 'safety_sync.account': accountId, 'safety_sync.stream': stream.name };
@@ -55,7 +55,7 @@ export async function createLoad(options: LoadOptions) {
   const [before = { rows: 0, live: 0 }] = counted;
   const hadRows = before.rows > 0;
   const batches = createBatches(options, hadRows);
-  const merge = createMerge(options, batches);
+  const merge = createMerge(options, batches, before);
 
   let nextOrd = 1;
   /** The open batch. */
@@ -110,13 +110,8 @@ export async function createLoad(options: LoadOptions) {
     for (const one of stored) addCounts(counts, one.counts);
     const staged = stored.flatMap(({ changed }) => changed.records);
     const merged = await merge({
-      ...time,
-      covered,
-      keyless,
-      staged,
-      hadRows,
-      liveBefore: before.live,
-      deletedBefore: committed.deleted,
+      ...{ ...time, accountId, runId, stream: stream.name },
+      ...{ staged, covered, keyless, deletedBefore: committed.deleted },
     });
     addCounts(counts, merged.counts);
     await beforeCommit(counts, merged, time);

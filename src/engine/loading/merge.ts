@@ -14,6 +14,7 @@ import type { Batches } from './batch.ts';
 import type { LoadOptions } from './load-options.ts';
 import type { ReadRecord } from './record.ts';
 import { clearStaging, findVanished, refusalOf } from './staging.ts';
+import type { RunKey, StreamKey } from '../control-tables/control-tables.ts';
 import { addCounts, noCounts, type RecordCounts } from '../control-tables/runs.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 import type { Coverage } from '../streams/stream.ts';
@@ -21,16 +22,13 @@ import type { Coverage } from '../streams/stream.ts';
 /** Below this number of live rows a share is not meaningful. */
 const GUARD_FROM_ROWS = 20;
 
-interface MergeRequest extends TransactionTime {
+interface MergeRequest extends StreamKey, RunKey, TransactionTime {
   readonly staged: readonly ReadRecord[];
   /** The coverage of a complete snapshot; null when nothing may be deleted. */
   readonly covered: Coverage | null;
   /** Records without a usable key that the run has received: any row may be one of them. */
   readonly keyless: number;
-  /** The account had rows before the run. */
-  readonly hadRows: boolean;
-  /** Live rows before the run, and those of them that it has marked as deleted until now. */
-  readonly liveBefore: number;
+  /** Rows that the run has marked as deleted until now. */
   readonly deletedBefore: number;
 }
 
@@ -44,18 +42,21 @@ export interface Merged {
 
 type PartitionCounts = Readonly<{ partition: string; live: number; vanished: number }>;
 
-export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batches, 'stage' | 'refuse'>) {
-  const { session, shape, accountId, runId, fullCompare } = options;
-  const { maxRatio, allowMassDelete } = options.guard;
+/** `before`: the account's rows before the run. */
+export function createMerge(
+  { session, shape, accountId, fullCompare, maxDeleteRatio }: LoadOptions,
+  { stage, refuse }: Pick<Batches, 'stage' | 'refuse'>,
+  before: Readonly<Record<'rows' | 'live', number>>,
+) {
   const { connection } = session;
   const { db } = connection;
   const { stream, parent, children } = shape;
 
   const isTooMuch = ({ live, vanished }: Omit<PartitionCounts, 'partition'>): boolean =>
-    !allowMassDelete && live >= GUARD_FROM_ROWS && vanished / live > maxRatio;
+    live >= GUARD_FROM_ROWS && vanished / live > maxDeleteRatio;
 
   const toGuardError = (found: string): SafetySyncError =>
-    new SafetySyncError('delete_guard', `${found}, more than MAX_DELETE_RATIO (${maxRatio}) allows`);
+    new SafetySyncError('delete_guard', `${found}, more than MAX_DELETE_RATIO (${maxDeleteRatio}) allows`);
 
   const describeMissing = (partitions: readonly PartitionCounts[]): string =>
     partitions
@@ -66,10 +67,10 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
       .join('; ');
 
   /** Fails a run in which too many rows turn deleted, whether they are sent so or are missing, and in whichever of its commits. */
-  function guardTurned(count: number, { liveBefore, deletedBefore }: MergeRequest): void {
+  function guardTurned(count: number, { deletedBefore }: MergeRequest): void {
     const all = count + deletedBefore;
-    if (parent.deletedColumn !== null && count > 0 && isTooMuch({ live: liveBefore, vanished: all }))
-      throw toGuardError(`${all} of ${liveBefore} live rows turn deleted in this run`);
+    if (parent.deletedColumn !== null && count > 0 && isTooMuch({ live: before.live, vanished: all }))
+      throw toGuardError(`${all} of ${before.live} live rows turn deleted in this run`);
   }
 
   /**
@@ -79,11 +80,11 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
    */
   async function guardDeletions(covered: Coverage | null, request: MergeRequest) {
     // Nearly always nothing has vanished, which is found out faster than how much has.
-    const mayVanish = covered !== null && request.liveBefore > 0;
+    const mayVanish = covered !== null && before.live > 0;
     if (!mayVanish || (await findVanished(db, shape, { covered, accountId })).size === 0)
       return { deletable: null, vanished: 0, failure: null };
     const found: readonly PartitionCounts[] = await db.execute<PartitionCounts>(
-      statements.countVanished(shape, covered, { ...request, accountId, runId }),
+      statements.countVanished(shape, covered, request),
     );
     const refused = found.filter(isTooMuch);
     const others = found.filter((one) => !isTooMuch(one));
@@ -98,22 +99,11 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
     return { deletable: { ...covered, partitions }, vanished: all.vanished, failure };
   }
 
-  /** Counts the records that turn deleted. */
-  async function countTurning(request: MergeRequest): Promise<number> {
-    if (parent.deletedColumn === null) return 0;
-    const [found] = await db.execute<{ count: number }>(
-      statements.countTurning(parent, { ...request, accountId, runId }),
-    );
-    guardTurned(found?.count ?? 0, request);
-    return found?.count ?? 0;
-  }
-
   async function mergeRows(request: MergeRequest): Promise<RecordCounts> {
-    const scope = { ...request, accountId, runId };
     const counts = noCounts();
     for (const table of fullCompare ? [parent, ...children] : [parent])
       await db.execute(sql.raw(`analyze pg_temp.${table.stage}`));
-    const older = await db.execute<{ ord: number }>(statements.dropOlderCopies(shape, scope));
+    const older = await db.execute<{ ord: number }>(statements.dropOlderCopies(shape, request));
     await db.execute(issues.dropReplaced(parent, older));
     let dropped = older.length;
     // The kept fields of a person do not show whether a field was dropped.
@@ -124,11 +114,15 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
       for (const child of children) await db.execute(statements.dropOrphans(parent, child));
     }
     for (const child of children) {
-      if (child.history !== null) await db.execute(history.endChildStates(parent, child, scope));
+      if (child.history !== null) await db.execute(history.endChildStates(parent, child, request));
     }
-    counts.deleted = await countTurning(request);
+    if (parent.deletedColumn !== null) {
+      const [turning] = await db.execute<{ count: number }>(statements.countTurning(parent, request));
+      counts.deleted = turning?.count ?? 0;
+      guardTurned(counts.deleted, request);
+    }
     const [written] = await db.execute<Record<'staged' | 'inserted' | 'updated', number>>(
-      statements.upsertParents(parent, scope),
+      statements.upsertParents(parent, request),
     );
     const { staged, inserted, updated } = written ?? { staged: 0, inserted: 0, updated: 0 };
     counts.inserted = inserted;
@@ -137,8 +131,8 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
     for (const child of children) {
       // Children with a history were already deleted by endChildStates.
       if (updated > 0 && child.history === null)
-        await db.execute(statements.deleteStaleChildren(parent, child, scope));
-      await db.execute(statements.upsertChildren(parent, child, scope));
+        await db.execute(statements.deleteStaleChildren(parent, child, request));
+      await db.execute(statements.upsertChildren(parent, child, request));
     }
     const stagedKeys = request.staged.flatMap(({ key }) => key ?? []);
     await recordCompletions(db, shape, { accountId, stagedKeys });
@@ -175,20 +169,18 @@ export function createMerge(options: LoadOptions, { stage, refuse }: Pick<Batche
   return async (request: MergeRequest): Promise<Merged> => {
     const { keyless } = request;
     const covered = keyless > 0 ? null : request.covered;
-    const scope = { ...request, accountId, runId };
     const { deletable, vanished, failure } = await guardDeletions(covered, request);
     const counts = await mergeStaged({ ...request, deletedBefore: request.deletedBefore + vanished });
     const deleted =
       deletable === null
         ? []
-        : await db.execute<{ key: string }>(statements.markVanished(shape, deletable, scope));
+        : await db.execute<{ key: string }>(statements.markVanished(shape, deletable, request));
     counts.deleted += deleted.length;
-    if (request.hadRows && covered?.partitions === null && parent.deletedColumn !== null)
-      await db.execute(statements.endSentAsDeleted(parent, parent.deletedColumn, scope));
+    if (before.rows > 0 && covered?.partitions === null && parent.deletedColumn !== null)
+      await db.execute(statements.endSentAsDeleted(parent, parent.deletedColumn, request));
     const deletedKeys = deleted.map(({ key }) => key);
-    const ofStream = { ...scope, stream: stream.name };
-    await db.execute(issues.recordIssues(ofStream));
-    await db.execute(issues.resolveIssues(parent, { ...ofStream, fullCompare, deletedKeys }));
+    await db.execute(issues.recordIssues(request));
+    await db.execute(issues.resolveIssues(parent, { ...request, fullCompare, deletedKeys }));
     const note =
       request.covered !== null && keyless > 0
         ? `nothing was marked deleted, because any row may be ${formatNumber(keyless, 'record')} without a usable key (safety-sync data-issues)`

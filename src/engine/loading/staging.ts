@@ -4,6 +4,7 @@ import type { Connection, Queryable } from '../database/connection.ts';
 import { isDataError } from '../database/database-error.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { ISSUE_STAGE_COLUMNS } from './batch-issues.ts';
+import { copyInto } from './copy-records.ts';
 import { selectVanished } from './merge-sql.ts';
 import { definitions, isGone, keyColumn, name, target } from '../database/sql-names.ts';
 import type { StreamShape } from '../database/table-shape.ts';
@@ -47,8 +48,7 @@ export async function markSeen(connection: Connection, keys: readonly string[]):
 /** `lines`: in the format of COPY. */
 export async function writeIssues(connection: Connection, lines: string): Promise<void> {
   if (lines === '') return;
-  const columns = ISSUE_STAGE_COLUMNS.map(({ name }) => `"${name}"`).join(', ');
-  await connection.copy(`copy pg_temp.stage_issues (${columns}) from stdin`, [lines]);
+  await connection.copy(copyInto('pg_temp.stage_issues', ISSUE_STAGE_COLUMNS), [lines]);
 }
 
 /** Removes the issues of a record that PostgreSQL has refused. */

@@ -44,7 +44,7 @@ export async function cleanStored(request: CleanRequest): Promise<number> {
   let rowsChanged = 0;
   const load = await createLoad({
     ...{ session, shape, accountId, protection, runId: 0, fullCompare: false, tracksSeen: false },
-    guard: { maxRatio: 1, allowMassDelete: true },
+    maxDeleteRatio: Infinity,
   });
   const commit = (clean: () => Promise<number>) =>
     load.commit({

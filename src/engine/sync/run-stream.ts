@@ -97,13 +97,11 @@ async function runInSession(
     if (cleaned !== undefined) events.onCleaned?.(stream.name, cleaned);
     const shape = streamShape(stream);
     const isCorrecting = request.kind === 'reconcile' && (await hasUncertain(db, shape, accountId));
+    // The reader of people has a rule of its own.
+    const isUnguarded = request.allowMassDelete === true || stream.readMode.kind === 'people';
     load = await createLoad({
       ...{ session, protection, accountId, runId, shape },
-      guard: {
-        maxRatio: settings.maxDeleteRatio,
-        // The reader of people has a rule of its own.
-        allowMassDelete: request.allowMassDelete === true || stream.readMode.kind === 'people',
-      },
+      maxDeleteRatio: isUnguarded ? Infinity : settings.maxDeleteRatio,
       fullCompare: request.kind === 'reconcile' || request.onlyRecord !== undefined,
       // A backfill of follow-ups deletes nothing, but after a move it is a reconcile.
       tracksSeen:
