@@ -114,11 +114,11 @@ export async function createApp(options: CreateAppOptions) {
   const log = createLogger({ ...config.log, secrets });
   const embedded = config.databaseUrl === undefined ? await useEmbeddedServer(options) : undefined;
   const url = config.databaseUrl ?? embedded?.url ?? '';
-  const warehouse = openWarehouse(url, {
-    readUrl: createUrlReader(url, config.databaseUrlFile, (read) => {
-      addSecrets(secretsOfDatabaseUrl(read));
-      log.info('the database password was replaced in its file: connecting with the new one');
-    }),
+  const readUrl = createUrlReader(url, config.databaseUrlFile, (read) => {
+    addSecrets(secretsOfDatabaseUrl(read));
+    log.info('the database password was replaced in its file: connecting with the new one');
+  });
+  const warehouse = openWarehouse(readUrl, {
     warn: (message) => {
       log.warn(message);
       migrationWaits = message;

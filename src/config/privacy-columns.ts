@@ -3,8 +3,6 @@ import { closestName } from '../shared/closest-name.ts';
 import { STREAMS } from '../engine/streams/index.ts';
 import { type StoredColumn, storedColumns } from '../engine/streams/stored-columns.ts';
 
-const columnName = ({ table, column }: StoredColumn): string => `${table}.${column}`;
-
 const NO_PSEUDONYM = 'only text can be replaced by a pseudonym: ids join tables, other types cannot hold one';
 
 /** Returns one sentence for each invalid setting; an empty list means that all settings are valid. */
@@ -13,14 +11,14 @@ export function privacyProblems({
   pseudonymize,
 }: Readonly<Record<'omit' | 'pseudonymize', readonly string[]>>): string[] {
   const all = STREAMS.flatMap(storedColumns);
-  const byName = new Map(all.map((column) => [columnName(column), column]));
   const canGo = all.filter(({ needed }) => needed === null);
   const canBePseudonyms = canGo.filter(({ isText }) => isText);
   const problems: string[] = [];
   const check = (variable: string, names: readonly string[], possible: readonly StoredColumn[]): void => {
+    const possibleNames = possible.map(({ name }) => name);
     for (const name of names) {
-      const found = byName.get(name);
-      const meant = closestName(name, possible.map(columnName), Infinity) ?? '';
+      const found = all.find((one) => one.name === name);
+      const meant = closestName(name, possibleNames, Infinity) ?? '';
       if (found === undefined)
         problems.push(
           `${variable}: there is no column ${name}; did you mean ${meant}? (expected table.column)`,

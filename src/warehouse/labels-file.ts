@@ -28,14 +28,7 @@ export interface BadLine {
   readonly problem: string;
 }
 
-export interface LabelsFile {
-  readonly lines: readonly LabelLine[];
-  /** Every kind in the file, also kinds without labels. */
-  readonly kinds: ReadonlySet<LabelKind>;
-  /** Lines of a template without a label. */
-  readonly unfilled: number;
-  readonly bad: readonly BadLine[];
-}
+export type LabelsFile = ReturnType<typeof readLabelsFile>;
 
 /** The form that a spreadsheet gives to a long number. */
 const ROUNDED = /^\d([.,]\d+)?E\+\d+$/i;
@@ -63,12 +56,14 @@ function readHeader(cells: readonly string[]): string[] {
 const QUOTES = 'a text with delimiters or quotes is put in quotes, and a quote in it is written twice';
 
 /** Separates valid and invalid lines. Throws `usage_invalid` when the file is not a CSV file of labels. */
-export function readLabelsFile(bytes: Uint8Array): LabelsFile {
+export function readLabelsFile(bytes: Uint8Array) {
   const text = decode(bytes);
   const [header = ''] = text.split(/[\r\n]/, 1);
   const lines: LabelLine[] = [];
+  /** Every kind in the file, also kinds without labels. */
   const kinds = new Set<LabelKind>();
   const bad: BadLine[] = [];
+  /** Lines of a template without a label. */
   let unfilled = 0;
   function addRow(row: Readonly<Record<string, string>>, line: number): void {
     const { id = '', label = '', parent_id: parentId = '' } = row;

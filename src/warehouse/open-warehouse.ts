@@ -7,19 +7,13 @@ import { assertMigrated } from '../engine/database/migration-status.ts';
 /** In addition to the sessions of runs, each with a connection of its own. */
 const MAX_CONNECTIONS = 3;
 
-interface OpenWarehouseOptions {
-  /** Returns the current URL, because its password may change; default: the URL stays. */
-  readonly readUrl?: (() => string) | undefined;
-  /** Receives the warnings of a migration. */
-  readonly warn?: MigrateOptions['warn'];
-  /** After this signal long statements are cancelled. */
-  readonly signal?: AbortSignal | undefined;
-}
-
 export type Warehouse = ReturnType<typeof openWarehouse>;
 
-export function openWarehouse(url: string, { readUrl, warn, signal }: OpenWarehouseOptions = {}) {
-  const currentUrl = readUrl ?? (() => url);
+/** `currentUrl`: its password may change. */
+export function openWarehouse(
+  currentUrl: () => string,
+  { warn, signal }: Pick<MigrateOptions, 'warn' | 'signal'>,
+) {
   const connection = openConnection({
     url: currentUrl,
     applicationName: 'safety-sync',

@@ -123,6 +123,20 @@ const toStage = ({ stage, columns }: TableShape): TableCopy => ({
   prefixOf: ({ read }) => `${read.ord}\t`,
 });
 
+const setLocally = (settings: Readonly<Record<string, string>>): string =>
+  `select ${Object.entries(settings)
+    .map(([name, value]) => `set_config('${name}', '${value}', true)`)
+    .join(', ')}`;
+
+const KEEP_PLANS = {
+  before: setLocally({ plan_cache_mode: 'auto', enable_seqscan: 'off' }),
+  after: setLocally({ plan_cache_mode: 'force_custom_plan', enable_seqscan: 'on' }),
+};
+const AS_REPLICA = {
+  before: setLocally({ session_replication_role: 'replica' }),
+  after: setLocally({ session_replication_role: 'origin' }),
+};
+
 /**
  * How rows of new records reach the tables. PostgreSQL looks up the referenced row for each copied one; this is most of the
  * work of a first load and is redundant, because the rows of a record refer only to each other (a test of every stream), and
@@ -134,32 +148,12 @@ const toStage = ({ stage, columns }: TableShape): TableCopy => ({
  * - For other roles the lookups keep their plan. By default a session plans every statement again (tables grow meanwhile),
  *   including these lookups, and planning one takes twice as long as running it. The kept plan uses the key's index, however
  *   small the table still is.
- * - PostgreSQL refuses COPY where row-level security is active.
+ * - null: PostgreSQL refuses COPY where row-level security is active.
  */
-interface CopySettings {
-  readonly before: string;
-  readonly after: string;
-}
-
-const setLocally = (settings: Readonly<Record<string, string>>): string =>
-  `select ${Object.entries(settings)
-    .map(([name, value]) => `set_config('${name}', '${value}', true)`)
-    .join(', ')}`;
-
-const KEEP_PLANS: CopySettings = {
-  before: setLocally({ plan_cache_mode: 'auto', enable_seqscan: 'off' }),
-  after: setLocally({ plan_cache_mode: 'force_custom_plan', enable_seqscan: 'on' }),
-};
-const AS_REPLICA: CopySettings = {
-  before: setLocally({ session_replication_role: 'replica' }),
-  after: setLocally({ session_replication_role: 'origin' }),
-};
-
-/** null: rows cannot be copied into the tables. */
 export async function readCopySettings(
   connection: Pick<Connection, 'query'>,
   { parent, children }: Pick<StreamShape, 'parent' | 'children'>,
-): Promise<CopySettings | null> {
+) {
   const names = [parent, ...children].map(({ schema, name }) => `'"${schema}"."${name}"'::regclass`);
   const [role] = await connection.query<
     Record<'confined' | 'superuser' | 'triggered' | 'grantable', boolean>
@@ -189,7 +183,7 @@ export function createRecordCopies(
     ...children.map((child) => toTarget(child, { account_id })),
   ];
   const intoStages = tables.map(toStage);
-  let settings: Promise<CopySettings | null> | undefined;
+  let settings: ReturnType<typeof readCopySettings> | undefined;
   const readSettings = () => (settings ??= readCopySettings(connection, shape));
 
   function render(copies: readonly TableCopy[], record: PreparedRecord, into: CopyText): void {

@@ -8,7 +8,7 @@ import type { StreamKey } from '../control-tables/control-tables.ts';
 import { formatCount } from '../../shared/format.ts';
 
 /** The stream of the issues, and the time that they get. */
-export type IssueWrites = StreamKey & TransactionTime;
+type IssueWrites = StreamKey & TransactionTime;
 
 const openIssues = ({ accountId, stream }: StreamKey): SQL =>
   sql`d.account_id = ${accountId} and d.stream = ${stream} and d.resolved_at is null`;

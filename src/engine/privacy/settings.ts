@@ -52,7 +52,7 @@ function policyOf(
   settings: PrivacySettings,
   forgotten: readonly string[],
 ): StoredPolicy {
-  const own = new Set(storedColumns(stream).map(({ table, column }) => `${table}.${column}`));
+  const own = new Set(storedColumns(stream).map(({ name }) => name));
   const [omit, pseudonymize] = [settings.omit, settings.pseudonymize].map((columns) =>
     columns.filter((column) => own.has(column)).sort(),
   ) as [string[], string[]];

@@ -21,23 +21,19 @@ const SLICE_PAGES = 20;
 const SLICES_PER_REQUEST = 4;
 
 /** The last page of a list that is sorted newest first shows where creation time begins. Without it there is one slice. */
-async function cut(
-  run: FollowupRun,
-  range: TimeSlice,
-  { records: newest, paging }: ListPage,
-  concurrency: number,
-): Promise<TimeSlice[]> {
-  const pages = (paging?.total ?? 0) / Math.max(1, newest.length);
-  const count = Math.min(Math.floor(pages / SLICE_PAGES), SLICES_PER_REQUEST * concurrency);
-  const page = paging?.lastPage;
-  if (count <= 1 || page === undefined || !isNewestFirst(newest, WHOLE_TIME)) return [range];
+async function cut(run: FollowupRun, range: TimeSlice, first: ListPage): Promise<TimeSlice[]> {
+  const { sliceConcurrency } = run.read.settings;
+  const { total = 0, lastPage: page } = first.paging ?? {};
+  const pages = total / Math.max(1, first.records.length);
+  const count = Math.min(Math.floor(pages / SLICE_PAGES), SLICES_PER_REQUEST * sliceConcurrency);
+  if (count <= 1 || page === undefined || !isNewestFirst(first.records, WHOLE_TIME)) return [range];
   let last: Received | undefined;
   try {
     last = (await run.ask({ ...toFilters(range), limit: run.pageSize, page })).records.at(-1);
   } catch (error) {
     if (!isRequestSpecific(error) && !isBeyondLast(error)) throw error;
   }
-  const [fromMs, toMs] = [last, newest[0]].map((one) => one && timeOf(one, 'created_on'));
+  const [fromMs, toMs] = [last, first.records[0]].map((one) => one && timeOf(one, 'created_on'));
   return fromMs === undefined || toMs === undefined || fromMs >= toMs
     ? [range]
     : cutEvenly(range, { fromMs, toMs }, count);
@@ -60,7 +56,7 @@ export async function* readBackfill(
   let isOnePage = false;
   if (plan === undefined || restart || watermark === null || !isSameRange(plan, range)) {
     watermark = newest ? nextWatermark(null, readFirstResponse(newest, service.clock.now())) : null;
-    const ranges = newest ? await cut(run, range, newest, settings.sliceConcurrency) : [range];
+    const ranges = newest ? await cut(run, range, newest) : [range];
     slices = ranges.map((one) => unreadSlice(one, 'pending'));
     isOnePage = newest !== undefined && newest.records.length === newest.paging?.total;
     const [slice = range, ...others] = slices;

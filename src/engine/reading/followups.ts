@@ -34,33 +34,34 @@ async function readOpen({ read }: FollowupRun): Promise<readonly TimeSlice[]> {
 }
 
 /**
- * Reads these ranges whole. The failed slices in them are open no more: what still fails is a smaller slice, because all other
- * records are stored.
+ * These failed slices were read whole, and are open no more: what still fails is a smaller slice, because all other records are
+ * stored.
  */
-async function* readWhole(run: FollowupRun, ranges: readonly TimeSlice[], open: readonly TimeSlice[]) {
-  run.failed = [];
-  let last;
-  for (const range of ranges) last = yield* walk(run, range);
+function* noteRepaired(run: FollowupRun, open: readonly TimeSlice[]) {
   const isOpen = (slice: TimeSlice) => run.failed.some(({ range }) => isSameRange(range, slice));
   const slices = open.filter((slice) => !isOpen(slice));
   if (slices.length > 0) yield writes({ kind: 'repaired', slices });
-  return last;
 }
 
 /** Reads the slices again that failed in earlier runs or in this one. */
 async function* retryFailed(run: FollowupRun, known: readonly TimeSlice[]): Steps {
   const open = [...known, ...run.failed.map(({ range }) => range)];
-  yield* readWhole(run, unionOf(open), open);
+  run.failed = [];
+  for (const range of unionOf(open)) yield* walk(run, range);
+  yield* noteRepaired(run, open);
 }
 
 /** Changes were stored up to the watermark, but those in failed slices, so the run fails while one is open. */
-function toOutcome({ read, failed, notes }: FollowupRun, state: StateChange): ReadOutcome & { kind: 'read' } {
+function toOutcome(
+  { method, failed, notes }: FollowupRun,
+  state: StateChange,
+): ReadOutcome & { kind: 'read' } {
   const note = notes.join('; ') || null;
   const [first] = failed;
   if (first === undefined) return { kind: 'read', covered: null, state, note, failure: null };
   const { range, error } = first;
   const more = failed.length === 1 ? '' : ` (and ${failed.length - 1} more ranges)`;
-  const message = `${read.stream.method}, created ${describeRange(range)}${more}: ${error.message}`;
+  const message = `${method}, created ${describeRange(range)}${more}: ${error.message}`;
   const code = error.code === 'read_incomplete' ? error.code : 'range_unreadable';
   const failure = new SafetySyncError(code, message, { cause: error, requestId: error.requestId });
   return { kind: 'read', covered: null, state, note, failure };
@@ -91,11 +92,10 @@ async function* readEverything(run: FollowupRun, watermark: number | null): Step
   yield writes({ kind: 'complete_read' });
   yield { kind: 'commit' };
   const begunMs = read.service.clock.monotonicMs();
-  const {
-    first,
-    announced,
-    newestMs = -Infinity,
-  } = (yield* readWhole(run, [WHOLE_TIME], await readOpen(run))) ?? {};
+  const open = await readOpen(run);
+  run.failed = [];
+  const { first, announced, newestMs } = yield* walk(run, WHOLE_TIME);
+  yield* noteRepaired(run, open);
   const outcome = toOutcome(run, { watermark: first ? nextWatermark(watermark, first) : watermark });
   if (first === undefined || outcome.failure !== null) return outcome;
   const changedUpToMs = Math.max(newestMs, first.timeMs - LATE_MS);

@@ -2,7 +2,7 @@
  * People: one list of all, and a request of users.info for each id that occurs in a row and not in the list. A service may
  * offer either, both or none.
  */
-import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
 import { formatCount } from '../../shared/format.ts';
 import { Received } from '../../shared/received.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from '../streams/optional-methods.ts';
 import { isWireRecord, recordKey } from '../streams/wire.ts';
 import { NONE_OFFERED, nothingDue } from './names.ts';
-import { readOptionalList } from './list.ts';
+import { isRefused, readOptionalList } from './list.ts';
 import type { ReadRequest } from './read-request.ts';
 import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
@@ -25,11 +25,6 @@ const MOST_ASKED = { scheduled: 20, manual: 500 };
 /** The parameter with the id: as observed, and as in the specification's example. */
 const FORMS: readonly UserForm[] = ['id', 'user'];
 
-const REFUSES_THE_FORM = new Set<ErrorCode>([
-  'parameter_unexpected',
-  'parameter_invalid',
-  'parameter_missing',
-]);
 /** The example of the specification has a number; an id that is none can only be text. */
 const toParameter = (form: UserForm, id: string): string | number =>
   form === 'user' && /^[1-9]\d{0,14}$/.test(id) ? Number(id) : id;
@@ -57,7 +52,7 @@ async function askForPerson(
       if (error.code === 'content_not_found') return { person: null, form };
       // Also said of an id that it does not know.
       if (error.code === 'server_error') return { person: null, form: worked };
-      if (!REFUSES_THE_FORM.has(error.code)) throw error;
+      if (error.code !== 'parameter_missing' && !isRefused(error)) throw error;
     }
   }
   if (worked !== null) return { person: null, form: worked };

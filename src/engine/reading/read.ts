@@ -28,12 +28,12 @@ const READERS = {
 function filtersFor({ stream: { readMode } }: ReadRequest, { key, stored }: KnownRecord): readonly Params[] {
   const by = (name: string): Params[] =>
     /^\d{1,15}$/.test(String(stored?.[name])) ? [{ [name]: Number(stored?.[name]) }] : [];
-  const all = {
+  const all: Readonly<Record<string, readonly Params[]>> = {
     cached_list: [{ m_user_ids: [key] }],
     incremental: by('response_id'),
     newest_first: stored === null ? [] : [{ user_id: stored['m_user_id'] }, ...by('training_id')],
   };
-  const filters = readMode.kind in all ? all[readMode.kind as keyof typeof all] : [];
+  const filters = all[readMode.kind] ?? [];
   return filters.length === 0 ? [{}] : filters;
 }
 

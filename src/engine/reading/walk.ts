@@ -86,11 +86,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     };
     return {
       ...records(news.filter(isNotRejectedYet)),
-      ...note?.({
-        readToMs: toMs,
-        records: begun.records + countSeen(toMs),
-        expected: announced ?? null,
-      }),
+      ...note?.({ readToMs: toMs, records: begun.records + countSeen(toMs), expected: announced ?? null }),
     };
   }
 

@@ -4,8 +4,8 @@ import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import type { StreamDefinition, WireFields } from './stream.ts';
 
 export interface StoredColumn {
-  readonly table: string;
-  readonly column: string;
+  /** As `table.column`. */
+  readonly name: string;
   /** The reason why the worker needs the column; null: it may be left out. */
   readonly needed: string | null;
   /** Text that people wrote, or a list of such texts. */
@@ -42,20 +42,18 @@ export function storedColumns(stream: StreamDefinition): StoredColumn[] {
   const sent = new Map<string, boolean>();
   sentColumns(stream.parent, stream.fields, sent);
   return [stream.parent, ...stream.children].flatMap((table) => {
-    const { name, columns, primaryKeys } = getTableConfig(table);
+    const { columns, primaryKeys } = getTableConfig(table);
     const keys = new Set(primaryKeys.flatMap((one) => one.columns.map((column) => column.name)));
     const whyNeeded = (column: string, notNull: boolean): string | null => {
       if (keys.has(column)) return 'it identifies records';
-      if (!sent.has(`${name}.${column}`) || notNull) return NOT_SENT;
+      if (!sent.has(columnName(table, column)) || notNull) return NOT_SENT;
       if (column === stream.changeTimeColumn) return 'it shows which of two versions of a record is newer';
       if (column === stream.deletedColumn) return 'it shows whether the source has deleted the record';
       return column === stream.partitionedBy?.column ? 'it names the list that contains a record' : null;
     };
-    return columns.map((column) => ({
-      table: name,
-      column: column.name,
-      needed: whyNeeded(column.name, column.notNull),
-      isText: sent.get(`${name}.${column.name}`) ?? false,
-    }));
+    return columns.map((column) => {
+      const name = columnName(table, column.name);
+      return { name, needed: whyNeeded(column.name, column.notNull), isText: sent.get(name) ?? false };
+    });
   });
 }
