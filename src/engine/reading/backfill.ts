@@ -55,7 +55,7 @@ export async function* readBackfill(
   let ofNewestSlice: ListPage | undefined;
   let isOnePage = false;
   if (plan === undefined || restart || watermark === null || !isSameRange(plan, range)) {
-    watermark = newest ? nextWatermark(null, readFirstResponse(newest, service.clock.now())) : null;
+    watermark = nextWatermark(null, newest && readFirstResponse(newest, service.clock.now()));
     const ranges = newest ? await cut(run, range, newest) : [range];
     slices = ranges.map((one) => unreadSlice(one, 'pending'));
     isOnePage = newest !== undefined && newest.records.length === newest.paging?.total;
@@ -85,7 +85,7 @@ export async function* readBackfill(
         return change({ readToMs: ms, records: count, expected: slice.expected ?? expected });
       },
     });
-    watermark ??= first === undefined ? null : nextWatermark(null, first);
+    watermark ??= nextWatermark(null, first);
     yield { ...records([]), ...change({ status: 'done' }) };
   }
 

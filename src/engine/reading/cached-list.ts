@@ -4,7 +4,7 @@ import { MINUTE_MS, toIso } from '../../shared/time.ts';
 import type { ListPage } from '../api/requests.ts';
 import { readMs } from '../streams/wire.ts';
 import { askedOf, incomplete, readList } from './list.ts';
-import type { ReadRequest } from './read-request.ts';
+import { isPlainSync, type ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
 /** The service calculates the list at most once in this time. */
@@ -21,8 +21,8 @@ function readLastUpdated({ envelope }: Pick<ListPage, 'envelope'>): number | und
 }
 
 export async function* readCachedList(read: ReadRequest): Steps<ReadOutcome> {
-  const { stream, state, service, kind, filters, force = false } = read;
-  if (kind === 'sync' && !force && state.freshForMs > 0) {
+  const { stream, state, service, kind, filters } = read;
+  if (isPlainSync(read) && state.freshForMs > 0) {
     const minutes = Math.ceil(state.freshForMs / MINUTE_MS);
     const reason = `the service calculates the training list at most every ${CACHE_MS / MINUTE_MS} minutes; the stored one is current for another ${minutes} min`;
     return { kind: 'skipped', reason, dueInMs: state.freshForMs };

@@ -24,7 +24,7 @@ async function* readChanges(run: FollowupRun, watermark: number): Steps<number> 
   const fromMs = watermark - run.read.settings.followupsOverlapMs;
   const filters = { updated_after: Math.max(0, fromMs - 1) };
   const { first } = yield* walk(run, WHOLE_TIME, { filters });
-  return (first && nextWatermark(watermark, first)) ?? watermark;
+  return nextWatermark(watermark, first) ?? watermark;
 }
 
 /** Failed slices of earlier runs, as the ledger has them. */
@@ -96,7 +96,7 @@ async function* readEverything(run: FollowupRun, watermark: number | null): Step
   run.failed = [];
   const { first, announced, newestMs } = yield* walk(run, WHOLE_TIME);
   yield* noteRepaired(run, open);
-  const outcome = toOutcome(run, { watermark: first ? nextWatermark(watermark, first) : watermark });
+  const outcome = toOutcome(run, { watermark: nextWatermark(watermark, first) });
   if (first === undefined || outcome.failure !== null) return outcome;
   const changedUpToMs = Math.max(newestMs, first.timeMs - LATE_MS);
   const totals = [announced, await run.askTotal()].filter((total) => total !== undefined);

@@ -12,7 +12,7 @@ import {
 } from '../streams/optional-methods.ts';
 import type { NamesState } from '../streams/state.ts';
 import { isOfOneRequest, readOptionalList } from './list.ts';
-import type { ReadRequest } from './read-request.ts';
+import { isPlainSync, type ReadRequest } from './read-request.ts';
 import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
@@ -69,7 +69,7 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
     if (onlyRecord !== undefined) return kindsOf(method).includes(kindOfKey(onlyRecord.key));
     const known = new Set(states.get(method)?.unnamed);
     const mayName = unnamedOf(method, state).some((key) => !known.has(key));
-    return read.kind !== 'sync' || read.force === true || isListDue(states.get(method), mayName);
+    return !isPlainSync(read) || isListDue(states.get(method), mayName);
   });
   if (due.length === 0) return nothingDue(read, states);
   const results: MethodResult[] = [];

@@ -3,7 +3,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import { isLeftAlone, isNotOffered } from '../streams/optional-methods.ts';
 import { askedOf, readSettledList } from './list.ts';
-import type { ReadRequest } from './read-request.ts';
+import { isPlainSync, type ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 /** A sync reads everything again after this time: the newest records show neither a deletion nor one that was entered late. */
@@ -11,12 +11,12 @@ const COMPLETE_READ_MS = 7 * DAY_MS;
 
 /** Reads up to a page of records that all have rows; everything where it is due, or is one response. */
 export async function* readNewestFirst(read: ReadRequest): Steps<ReadOutcome> {
-  const { stream, service, warehouse, state, kind, filters, force = false } = read;
+  const { stream, service, warehouse, state, filters } = read;
   const { method } = stream;
   const notOffered = { kind: 'skipped', reason: `the service does not offer ${method}` } as const;
-  const isOrdinary = kind === 'sync' && !force;
-  if (isOrdinary && isLeftAlone((await warehouse.readOptionalMethods()).get(method))) return notOffered;
-  const mayStop = isOrdinary && (state.completeRead.agoMs ?? Infinity) < COMPLETE_READ_MS;
+  const isPlain = isPlainSync(read);
+  if (isPlain && isLeftAlone((await warehouse.readOptionalMethods()).get(method))) return notOffered;
+  const mayStop = isPlain && (state.completeRead.agoMs ?? Infinity) < COMPLETE_READ_MS;
   const remember = (code: string | null) => writes({ kind: 'methods', results: [{ method, code }] });
   let isEnd = false;
   try {

@@ -15,7 +15,7 @@ import {
 import { isWireRecord, recordKey } from '../streams/wire.ts';
 import { NONE_OFFERED, nothingDue } from './names.ts';
 import { isRefused, readOptionalList } from './list.ts';
-import type { ReadRequest } from './read-request.ts';
+import { isPlainSync, type ReadRequest } from './read-request.ts';
 import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
@@ -88,12 +88,12 @@ async function* readSinglePeople(read: ReadRequest, info: MethodState | undefine
 }
 
 export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
-  const { stream, warehouse, service, state, kind, force } = read;
+  const { stream, warehouse, service, state } = read;
   const methods = await warehouse.readOptionalMethods();
   const { listed, hasNew } = await warehouse.readKnownPeople();
   const notes: string[] = [];
   let code = methods.get('users.list')?.code ?? null;
-  if (kind !== 'sync' || force === true || isListDue(methods.get('users.list'), hasNew)) {
+  if (!isPlainSync(read) || isListDue(methods.get('users.list'), hasNew)) {
     const { result, failure, ...list } = await readOptionalList(service, 'users.list');
     const count = new Set(list.records.map((one) => recordName(one, stream.keyField))).size;
     const isRead = result.code === null;

@@ -89,3 +89,6 @@ export interface ReadRequest extends ReadOptions {
   readonly service: Service;
   readonly warehouse: WarehouseReads;
 }
+
+/** A sync that was not forced leaves out what can show nothing new. */
+export const isPlainSync = ({ kind, force = false }: ReadOptions): boolean => kind === 'sync' && !force;

@@ -19,11 +19,9 @@ export function readFirstResponse({ records, serviceTimeMs }: ListPage, ourMs: n
   return { seenMs: Number.isFinite(latest) ? latest : onlyErrors, timeMs };
 }
 
-/** Never after the time of the first response. */
-export function nextWatermark(
-  stored: number | null,
-  { seenMs = -Infinity, timeMs }: FirstResponse,
-): number | null {
+/** Never after the time of the first response; the stored one if there was none. */
+export function nextWatermark(stored: number | null, first: FirstResponse | undefined): number | null {
+  const { seenMs = -Infinity, timeMs } = first ?? { timeMs: Infinity };
   const ms = Math.min(Math.max(stored ?? -Infinity, seenMs), timeMs);
   return Number.isFinite(ms) ? ms : null;
 }

@@ -25,8 +25,6 @@ interface OptionalList {
   readonly inner?: Readonly<Record<string, string>>;
 }
 
-const named = (kind: string, naming: Naming) => ({ names: { [kind]: naming } });
-
 /** Says which account of the service the token belongs to. */
 export const IDENTITY_METHOD = 'account.info';
 
@@ -37,30 +35,30 @@ export const OPTIONAL_LISTS = {
     names: { equipment_type: { name: 'title' }, metafield: { name: 'name' }, schedule: { name: 'name' } },
     inner: { metafields: 'metafield', schedules: 'schedule' },
   },
-  'trainings.v2.list': { listKey: 'trainings', ...named('training', { name: 'title' }) },
+  'trainings.v2.list': { listKey: 'trainings', names: { training: { name: 'title' } } },
   'completedtrainings.v2.list': { listKey: 'completedtrainings', pageSize: 1000 },
   'forms.list': {
     listKey: 'forms',
-    ...named('form', { name: 'name', parent: 'folder_id', active: ['hidden', false] }),
+    names: { form: { name: 'name', parent: 'folder_id', active: ['hidden', false] } },
   },
   'fieldoffices.list': {
     listKey: 'fieldoffices',
-    ...named('field_office', { name: 'name', code: 'code', active: ['inactive', false] }),
+    names: { field_office: { name: 'name', code: 'code', active: ['inactive', false] } },
   },
   'linesofbusiness.list': {
     listKey: 'linesofbusiness',
-    ...named('line_of_business', { name: 'name', code: 'code' }),
+    names: { line_of_business: { name: 'name', code: 'code' } },
   },
-  'companies.list': { listKey: 'companies', ...named('client', { name: 'name' }) },
-  'jobtitles.list': { listKey: 'jobtitles', ...named('job_title', { name: 'title' }) },
-  'roles.list': { listKey: 'roles', ...named('role', { name: 'name' }) },
+  'companies.list': { listKey: 'companies', names: { client: { name: 'name' } } },
+  'jobtitles.list': { listKey: 'jobtitles', names: { job_title: { name: 'title' } } },
+  'roles.list': { listKey: 'roles', names: { role: { name: 'name' } } },
   'projects.list': {
     listKey: 'projects',
     pageSize: 500,
-    ...named('project', { name: 'name', code: 'number', active: ['active', true] }),
+    names: { project: { name: 'name', code: 'number', active: ['active', true] } },
   },
   'datalists.list': { listKey: 'datalists' },
-  'datalistitems.list': { listKey: 'datalistitems', ...named('metafield_item', { name: 'title' }) },
+  'datalistitems.list': { listKey: 'datalistitems', names: { metafield_item: { name: 'title' } } },
 } as const satisfies Readonly<Record<string, OptionalList>>;
 
 export type OptionalListName = keyof typeof OPTIONAL_LISTS;
