@@ -41,13 +41,11 @@ const stateBegin = ({ since }: HistoryShape, parent: string, now: SQL): SQL =>
   since === null ? now : sql`least(${name(parent)}.${name(since)}, ${now})`;
 const NO_SQL = sql``;
 
-function states(shape: TableShape, history: HistoryShape): SQL {
-  return sql`${name(shape.schema)}.${name(history.states)}`;
-}
+const states = (shape: TableShape, history: HistoryShape): SQL =>
+  sql`${name(shape.schema)}.${name(history.states)}`;
 
-function differ(left: string, right: string, { compared }: HistoryShape): SQL {
-  return sql`(${of(left, compared)}) is distinct from (${of(right, compared)})`;
-}
+const differ = (left: string, right: string, { compared }: HistoryShape): SQL =>
+  sql`(${of(left, compared)}) is distinct from (${of(right, compared)})`;
 
 /**
  * Clauses of the statement that writes new and changed parents; empty where the table has no history. `before` keeps the

@@ -11,7 +11,7 @@ import { typeName } from '../streams/columns.ts';
 import type { RecordIssue, StreamDefinition } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
 import { toCopyLine } from './copy-records.ts';
-import { type ParsedRecord, RawJson, type ReadRecord, toUuid } from './record.ts';
+import { parseRecord, RawJson, type ReadRecord, toUuid } from './record.ts';
 
 /** The columns of a stored issue that its record determines. */
 const RECORD_COLUMNS = ['fingerprint', 'record_id', 'field', 'kind', 'problem', 'value', 'context'] as const;
@@ -85,12 +85,13 @@ export class BatchIssues {
     }
   }
 
-  /** A record that cannot be a row: the issue contains it. */
-  addRejected(stream: StreamDefinition, read: ReadRecord, { value, text, problem }: ParsedRecord): void {
+  /** A record that cannot be a row: the issue contains it. `refusal`: the reason of PostgreSQL. */
+  addRejected(stream: StreamDefinition, read: ReadRecord, refusal?: string): void {
+    const { value, text, problem } = parseRecord(stream, read);
     const issue = {
       kind: 'record_rejected',
       field: read.key === null && isWireRecord(value) ? stream.keyField : null,
-      problem: problem ?? 'the record cannot be stored',
+      problem: refusal ?? problem ?? 'the record cannot be stored',
       value: new RawJson(text),
     } as const;
     this.#put({ ...toStagedIssue(read, issue), of_row: false });

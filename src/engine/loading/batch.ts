@@ -14,7 +14,7 @@ import { BatchIssues } from './batch-issues.ts';
 import { createComparison } from './compare.ts';
 import { type CopyText, createRecordCopies } from './copy-records.ts';
 import type { LoadOptions } from './load-options.ts';
-import { isStorable, normalize, parseRecord, type ReadRecord } from './record.ts';
+import { isStorable, normalize, type ReadRecord } from './record.ts';
 import { dropIssuesOf, markSeen, refusalOf, writeIssues } from './staging.ts';
 
 /** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
@@ -71,9 +71,7 @@ export function createBatches(options: LoadOptions, hadRows: boolean) {
     const [added, changed] = [copies.begin(), copies.begin()];
     const issues = new BatchIssues();
     const userIds = new Set<string>();
-    for (const one of records) {
-      if (!isStorable(one)) issues.addRejected(stream, one, parseRecord(stream, one));
-    }
+    for (const one of records) if (!isStorable(one)) issues.addRejected(stream, one);
     await inSequence(async () => {
       // Rows in the order of their primary key fill its pages: the keys of 100,000 new follow-ups take a quarter less.
       const inKeyOrder = news.toSorted((one, other) => (one.key < other.key ? -1 : 1));
@@ -81,7 +79,7 @@ export function createBatches(options: LoadOptions, hadRows: boolean) {
         if (at % RECORDS_OF_A_TURN === RECORDS_OF_A_TURN - 1) await nextTurn();
         // Not parsed before, because the values of a whole batch would fill the memory until its last record is a row.
         const found: RecordIssue[] = [];
-        const made = normalize(stream, read, parseRecord(stream, read), (issue) => found.push(issue));
+        const made = normalize(stream, read, (issue) => found.push(issue));
         if (found.length > 0) issues.addOfRow(read, found);
         for (const { table, column } of toLookUp) {
           for (const row of made.rows[tables.indexOf(table)] ?? []) addUserIds(row[column], userIds);
@@ -109,7 +107,7 @@ export function createBatches(options: LoadOptions, hadRows: boolean) {
   /** Rows of records with staged issues. */
   async function stage(records: readonly ReadRecord[]): Promise<CopyText> {
     const text = copies.begin();
-    for (const read of records) copies.addChanged(normalize(stream, read, parseRecord(stream, read)), text);
+    for (const read of records) copies.addChanged(normalize(stream, read), text);
     await copies.send(copies.begin(), text);
     return text;
   }
@@ -138,9 +136,8 @@ export function createBatches(options: LoadOptions, hadRows: boolean) {
   /** Stages an issue with the record that PostgreSQL does not store. */
   async function refuse(record: ReadRecord, error: unknown): Promise<void> {
     await dropIssuesOf(connection, record.ord);
-    const problem = `PostgreSQL cannot store it: ${databaseMessage(error)}`;
     const rejection = new BatchIssues();
-    rejection.addRejected(stream, record, { ...parseRecord(stream, record), problem });
+    rejection.addRejected(stream, record, `PostgreSQL cannot store it: ${databaseMessage(error)}`);
     await writeIssues(connection, rejection.close());
   }
 

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { Received } from '../../shared/received.ts';
-import type { AddIssue, ReadContext, Row, StreamDefinition, WireRecord } from '../streams/stream.ts';
+import type { AddIssue, ReadContext, StreamDefinition, WireRecord } from '../streams/stream.ts';
 import { isWireRecord, key as keyField, recordKey, toStorableText } from '../streams/wire.ts';
 
 export interface ReadRecord {
@@ -17,7 +17,7 @@ export interface ReadRecord {
   /** Number of the record in its run. */
   readonly ord: number;
   /** Names of fields that were dropped although the service is not known to send them. */
-  readonly unknown?: readonly string[];
+  readonly unknown: readonly string[];
 }
 
 /** A record that can be a row. */
@@ -80,30 +80,21 @@ export const toUuid = (text: string): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
 };
 
-export interface ParsedRecord {
-  /** The value, with characters that PostgreSQL cannot store replaced. */
-  readonly value: unknown;
-  /** JSON text of `value`; as received if PostgreSQL can store it. */
-  readonly text: string;
-  /** The reason why the record cannot be a row; null: it can. */
-  readonly problem: string | null;
-}
-
 /** An escaped NUL, or a surrogate, which may be unpaired. */
 const UNSTORABLE = /\\u(?:0000|[dD][89a-fA-F])/;
 
 /** Error: `response_not_json`. */
-export function parseRecord(
-  stream: StreamDefinition,
-  { received, key }: Pick<ReadRecord, 'received' | 'key'>,
-): ParsedRecord {
+export function parseRecord(stream: StreamDefinition, { received, key }: ReadRecord) {
   const text = received.text;
   const parsed = received.parse(text);
   const isRare = text.includes('\\u') && UNSTORABLE.test(text);
   const value = isRare ? toStorable(parsed) : parsed;
   return {
+    /** With characters that PostgreSQL cannot store replaced. */
     value,
+    /** JSON text of `value`; as received if PostgreSQL can store it. */
     text: isRare ? JSON.stringify(value) : text,
+    /** The reason why the record cannot be a row; null: it can. */
     problem: recordProblem(stream, value, key),
   };
 }
@@ -134,22 +125,16 @@ export class RawJson {
   }
 }
 
-export interface PreparedRecord {
-  readonly read: ReadRecord;
-  readonly parent: Row;
-  /** For each table, parents first. */
-  readonly rows: readonly (readonly Row[])[];
-}
+export type PreparedRecord = ReturnType<typeof normalize>;
 
-/** The rows of a record without a problem. The parent's row also contains the loader's own columns. */
-export function normalize(
-  stream: StreamDefinition,
-  read: ReadRecord,
-  { value, text }: ParsedRecord,
-  addIssue: AddIssue = () => undefined,
-): PreparedRecord {
+/**
+ * The rows of a record without a problem, for each table, parents first. The parent's row also contains the loader's own
+ * columns.
+ */
+export function normalize(stream: StreamDefinition, read: ReadRecord, addIssue: AddIssue = () => undefined) {
+  const { value, text } = parseRecord(stream, read);
   const { parent, children } = stream.toRows(value as WireRecord, read.about, addIssue);
-  for (const name of read.unknown ?? []) {
+  for (const name of read.unknown) {
     const problem = 'the specification names no such field: it is not stored';
     addIssue({ kind: 'unknown_field', field: toStorableText(name), problem, value: null });
   }

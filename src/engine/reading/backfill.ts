@@ -80,10 +80,7 @@ export async function* readBackfill(
     const { first } = yield* walk(run, begun, {
       newest: at === 0 ? ofNewestSlice : undefined,
       begun,
-      note({ readToMs, records: count, expected }) {
-        const ms = Math.max(readToMs, begun.fromMs);
-        return change({ readToMs: ms, records: count, expected: slice.expected ?? expected });
-      },
+      note: ({ expected, ...reached }) => change({ ...reached, expected: slice.expected ?? expected }),
     });
     watermark ??= nextWatermark(null, first);
     yield { ...records([]), ...change({ status: 'done' }) };

@@ -84,9 +84,10 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
       const { size } = run.keyless;
       return run.keyless.add(record.text).size > size;
     };
+    const readToMs = Math.max(toMs, range.fromMs);
     return {
       ...records(news.filter(isNotRejectedYet)),
-      ...note?.({ readToMs: toMs, records: begun.records + countSeen(toMs), expected: announced ?? null }),
+      ...note?.({ readToMs, records: begun.records + countSeen(toMs), expected: announced ?? null }),
     };
   }
 

@@ -108,14 +108,13 @@ async function compare(
   toStore: ReadRecord,
 ): Promise<Compared> {
   const { stream, parent, children } = shape;
-  const parsed = parseRecord(stream, toStore);
-  const { problem, value } = parsed;
+  const { problem, value } = parseRecord(stream, toStore);
   if (problem !== null) {
     const remark = { kind: 'record_rejected', field: null, problem, value } as const;
     return { ...ABSENT, source: 'rejected', remarks: [remark] };
   }
   const remarks: RecordIssue[] = [];
-  const made = normalize(stream, toStore, parsed, (issue) => void remarks.push(issue));
+  const made = normalize(stream, toStore, (issue) => void remarks.push(issue));
   const fields: FieldComparison[] = [];
   for (const [position, table] of [parent, ...children].entries()) {
     const rows = made.rows[position] ?? [];
