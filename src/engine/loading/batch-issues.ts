@@ -23,7 +23,7 @@ interface StagedIssue extends Readonly<Pick<IssueRow, (typeof RECORD_COLUMNS)[nu
   /** The issue is about a record that is stored as a row; false: the record as a whole was rejected. */
   readonly of_row: boolean;
   /** The number of occurrences. */
-  readonly times: number;
+  times: number;
 }
 
 export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
@@ -33,15 +33,13 @@ export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
   ...RECORD_COLUMNS.map((name) => ({ name, type: typeName(getTableColumns(dataIssues)[name]) })),
 ];
 
-type Problem = Omit<RecordIssue, 'field'> & { readonly field: string | null };
-
 /**
  * A problem has one fingerprint: per record and field. A record without a key is identified by its content. An unknown field is
  * one problem however many records have it, because a new field of the service appears in all of them at once.
  */
 function toStagedIssue(
   { key, about, ord }: ReadRecord,
-  { kind, field, problem, value }: Problem,
+  { kind, field, problem, value }: RecordIssue,
 ): StagedIssue {
   const identity = JSON.stringify([kind, kind === 'unknown_field' ? null : key, field]);
   return {
@@ -65,7 +63,7 @@ const OTHERS = `more than ${MOST_OF_A_RECORD} values that cannot be stored as th
 export class BatchIssues {
   #text = '';
   /** By name. The first record of the batch that shows the field is its example. */
-  readonly #unknownFields = new Map<string, { readonly issue: StagedIssue; times: number }>();
+  readonly #unknownFields = new Map<string | null, StagedIssue>();
 
   /** Issues of a record that becomes a row. */
   addOfRow(read: ReadRecord, found: readonly RecordIssue[]): void {
@@ -78,10 +76,7 @@ export class BatchIssues {
       const known = this.#unknownFields.get(issue.field);
       if (known !== undefined) known.times += 1;
       // It is about the format, and stays when the row of its example is dropped.
-      else {
-        const example = { ...toStagedIssue(read, issue), of_row: false };
-        this.#unknownFields.set(issue.field, { issue: example, times: 1 });
-      }
+      else this.#unknownFields.set(issue.field, { ...toStagedIssue(read, issue), of_row: false });
     }
   }
 
@@ -103,7 +98,7 @@ export class BatchIssues {
 
   /** All added issues, in the format of COPY. */
   close(): string {
-    for (const { issue, times } of this.#unknownFields.values()) this.#put({ ...issue, times });
+    for (const issue of this.#unknownFields.values()) this.#put(issue);
     return this.#text;
   }
 }

@@ -118,10 +118,8 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
     if (reason !== null && !isOfOneRequest(reason)) break;
   }
   yield writes({ kind: 'methods', results });
-  const known = new Map<string, Pick<MethodResult, 'code'>>([
-    ...states,
-    ...results.map((one) => [one.method, one] as const),
-  ]);
+  const known = new Map<string, Pick<MethodResult, 'code'>>(states);
+  for (const one of results) known.set(one.method, one);
   if (isNoneOffered(known, NAMING_LISTS)) return NONE_OFFERED;
   // Without a list that has failed and is not due yet, the run has not read every list.
   if (onlyRecord === undefined) failure ??= waitingFailure(known, NAMING_LISTS);

@@ -12,8 +12,8 @@ export type IssueKind = 'record_rejected' | 'field_nulled' | 'unknown_field' | '
 /** A value of a record that could not be stored as received. */
 export interface RecordIssue {
   readonly kind: IssueKind;
-  /** The place in the record: `due`, `messages[2].date`; for unknown fields without positions: `messages[].colour`. */
-  readonly field: string;
+  /** The place in the record: `due`, `messages[2].date`; for unknown fields without positions: `messages[].colour`; null: all of it. */
+  readonly field: string | null;
   /** Plain words: the expected value and the received one. */
   readonly problem: string;
   readonly value: unknown;

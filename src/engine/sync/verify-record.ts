@@ -33,7 +33,7 @@ interface Compared {
   /** Differences first. */
   readonly fields: readonly FieldComparison[];
   /** Values that differ from the service's for a reason, for example because they cannot be stored. */
-  readonly remarks: readonly (Omit<RecordIssue, 'field'> & { readonly field: string | null })[];
+  readonly remarks: readonly RecordIssue[];
 }
 
 const ABSENT: Compared = { source: 'absent', fields: [], remarks: [] };
