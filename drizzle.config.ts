@@ -6,8 +6,6 @@ export default defineConfig({
   schema: [
     './src/engine/streams/*.ts',
     './src/engine/control-tables/control-tables.ts',
-    './src/engine/control-tables/account-changes.ts',
-    './src/engine/control-tables/sources.ts',
     './src/warehouse/access.ts',
     './src/warehouse/calendar.ts',
     './src/warehouse/labels.ts',

@@ -44,7 +44,7 @@ export function toMs(instant: string | null): number | null {
 }
 
 /** The longest timeout of a Node.js timer; a longer one would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Resolves after this time, or as soon as the signal is aborted: a caller that must stop then checks the signal. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {

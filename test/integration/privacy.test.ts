@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Equipment, Resource } from '../../src/sandbox/index.ts';
 import { applyPrivacy, type PrivacySettings } from '../../src/engine/privacy/settings.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
-import { underLock } from '../../src/engine/sync/run.ts';
+import { withStreamSession } from '../../src/engine/control-tables/stream-session.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { cleanAccount, forgetPerson, listForgotten, settleProtection } from '../../src/engine/sync/forget.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
@@ -233,7 +233,7 @@ test('after an interrupted cleaning the settings of before are refused, and the 
   const strict = { key: KEY, omit: ['followup_messages.note'], pseudonymize: [] };
   const stop = AbortSignal.abort();
   await expect(
-    underLock(contextOf(strict), 'followups', 'wait', (session) =>
+    withStreamSession(contextOf(strict), { stream: 'followups', whenBusy: 'wait' }, (session) =>
       applyPrivacy(session, {
         stream: streamNamed('followups'),
         accountId: 'default',

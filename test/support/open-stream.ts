@@ -11,7 +11,9 @@ export async function openFreeStream(
 ): Promise<StreamSession & { close(): Promise<void> }> {
   const closing = createGate();
   return await new Promise((resolve, reject) => {
-    const held = withStreamSession({ databaseUrl, accountId, stream, whenBusy: 'skip' }, async (session) => {
+    const { signal } = new AbortController();
+    const context = { databaseUrl, settings: { accountId }, signal, events: {} };
+    const held = withStreamSession(context, { stream, whenBusy: 'skip' }, async (session) => {
       const close = async (): Promise<void> => {
         closing.open();
         await held;

@@ -13,18 +13,7 @@ import type { ApiClientOptions, ApiRequest, ListPage, ObjectRequest } from './re
 import { isRequestSpecific } from './response-errors.ts';
 import { createToken } from './token.ts';
 
-export interface ApiClient {
-  /** A list, or one page of it; without `listKey` a response of any other form. */
-  page(request: ApiRequest): Promise<ListPage>;
-  /** The property that holds the object. */
-  fetchObject(request: ObjectRequest): Promise<unknown>;
-  /** The newest failed attempt of each method, until a request of it succeeds. */
-  readonly waits: readonly Wait[];
-  /** The service refused the token, and its file has another one. */
-  readonly hasNewToken: boolean;
-  /** Ends all requests at once; they are rejected as `interrupted`. */
-  close(): Promise<void>;
-}
+export type ApiClient = ReturnType<typeof createApiClient>;
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
@@ -50,7 +39,7 @@ function endOf(error: unknown): StartEnd {
   return isAnswer(error) ? 'answered' : 'unanswered';
 }
 
-export function createApiClient(options: ApiClientOptions): ApiClient {
+export function createApiClient(options: ApiClientOptions) {
   const { clock, budget, mostRetries, retryMinDelayMs, retryMaxDelayMs } = options;
   const slots = pLimit(options.concurrency);
   const token = createToken(options);
@@ -65,11 +54,10 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   ): Promise<ListPage> {
     const { method } = request;
     const startedMs = clock.monotonicMs();
-    const report = (records: number, requestId?: string, error: string | null = null): void =>
-      options.onRequest?.({
-        ...{ method, attempt, durationMs: clock.monotonicMs() - startedMs },
-        ...{ records, requestId, error },
-      });
+    const report = (records: number, requestId?: string, error: string | null = null): void => {
+      const durationMs = clock.monotonicMs() - startedMs;
+      options.onRequest?.({ method, attempt, durationMs, records, requestId, error });
+    };
     const attributes = { 'rpc.method': method, 'safety_sync.attempt': attempt };
     return await withSpan(`request ${method}`, attributes, async (span) => {
       try {
@@ -172,14 +160,20 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   }
 
   return {
+    /** A list, or one page of it; without `listKey` a response of any other form. */
     page,
-    get waits() {
+    /** The property that holds the object. */
+    fetchObject: async (request: ObjectRequest): Promise<unknown> =>
+      (await page(request)).envelope[request.objectKey],
+    /** The newest failed attempt of each method, until a request of it succeeds. */
+    get waits(): readonly Wait[] {
       return [...waits.values()];
     },
-    fetchObject: async (request) => (await page(request)).envelope[request.objectKey],
+    /** The service refused the token, and its file has another one. */
     get hasNewToken() {
       return token.isReplaced;
     },
+    /** Ends all requests at once; they are rejected as `interrupted`. */
     close: async () => {
       closing.abort();
       await http.close();

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { createHttpAgent } from '../../shared/http-agent.ts';
 import type { Redact } from '../../shared/redact.ts';
-import { SECOND_MS } from '../../shared/time.ts';
+import { LONGEST_TIMER_MS, SECOND_MS } from '../../shared/time.ts';
 import { cutResponse } from './list-cutter.ts';
 import type { ApiClientOptions, ApiRequest, ListPage, Paging } from './requests.ts';
 import { readBody } from './response-body.ts';
@@ -70,9 +70,6 @@ function readPaging({ paging }: ListPage['envelope']): Paging | undefined {
   return { total: parsed.data?.total, lastPage: parsed.data?.last_page };
 }
 
-/** The longest timeout of a Node.js timer. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
 export function createHttp(options: ApiClientOptions, redact: Redact) {
   const { clock, requestTimeoutMs } = options;
   const base = new URL(options.baseUrl);
@@ -113,13 +110,12 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
         signal: ended.signal,
       });
       const headers = readHeaders(response.headers, redact, clock.now());
-      const { serviceTimeMs, requestId, contentEncoding, contentLength } = headers;
+      const { serviceTimeMs, requestId } = headers;
       received = { ...asked, status: response.statusCode, headers };
       meter.lastRequestId = requestId ?? meter.lastRequestId;
       // A body that is destroyed while it arrives emits an error; the reader has thrown its own.
       response.body.on('error', () => undefined);
-      const announcedBytes = contentEncoding === undefined ? contentLength : 0;
-      body = await readBody(response.body, { contentEncoding, announcedBytes });
+      body = await readBody(response.body, headers);
       const { envelope, records } = cutResponse(body, request.listKey, request.fields);
       assertAccepted(envelope, request, received);
       return { records, envelope, paging: readPaging(envelope), serviceTimeMs, requestId };

@@ -4,14 +4,8 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { parseReceived, Received } from '../../shared/received.ts';
+import type { ListPage } from './requests.ts';
 import { UnusableResponse } from './response-errors.ts';
-
-interface CutResponse {
-  /** Elements of the list: views on the bytes of the response. */
-  readonly records: readonly Received[];
-  /** The whole response, its list as an empty array. */
-  readonly envelope: Readonly<Record<string, unknown>>;
-}
 
 /** PostgreSQL and recursive functions fail somewhere beyond a thousand levels. */
 const DEEPEST = 200;
@@ -147,14 +141,14 @@ function cutElements(bytes: Buffer, from: number, fields: readonly string[]) {
 }
 
 /**
- * `listKey` undefined: the whole response is envelope. `fields`: those of an element that readers look at. Throws
- * UnusableResponse.
+ * The records are views on the bytes. `listKey` undefined: the whole response is envelope. `fields`: those of an element that
+ * readers look at. Throws UnusableResponse.
  */
 export function cutResponse(
   bytes: Buffer,
   listKey: string | undefined,
   fields: readonly string[] = [],
-): CutResponse {
+): Pick<ListPage, 'records' | 'envelope'> {
   const hasMark = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
   const begin = skipSpace(bytes, hasMark ? BYTE_ORDER_MARK.length : 0);
   if (begin === bytes.length) throw new UnusableResponse('response_cut', 'the response is empty');
@@ -187,9 +181,9 @@ export function cutResponse(
   if (skipSpace(bytes, at) < bytes.length) throw notJson('something follows the end of the response');
   if (!isUtf8(bytes)) throw notJson('the response is not UTF-8');
   parts.push(bytes.subarray(partFrom));
-  let envelope: CutResponse['envelope'];
+  let envelope: ListPage['envelope'];
   try {
-    envelope = JSON.parse(Buffer.concat(parts).toString()) as CutResponse['envelope'];
+    envelope = JSON.parse(Buffer.concat(parts).toString()) as ListPage['envelope'];
   } catch {
     throw notJson();
   }

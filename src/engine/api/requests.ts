@@ -34,22 +34,20 @@ export interface ApiClientOptions {
 }
 
 /** Counters of one reader's requests. The client increments them as it goes, also when a request fails in the end. */
-export interface RequestMeter {
-  /** HTTP requests sent, repeated ones included. */
-  requests: number;
-  /** Requests that repeated a failed one. */
-  retries: number;
-  /** The service's identifier of the newest response. */
-  lastRequestId: string | undefined;
-  /** Responses with `rate_limit_exceeded`. */
-  throttled: number;
-  /** Members of lists' responses with an unknown meaning. */
-  readonly unknownMembers: Set<string>;
-}
+export type RequestMeter = ReturnType<typeof createRequestMeter>;
 
-export function createRequestMeter(): RequestMeter {
-  return { requests: 0, retries: 0, lastRequestId: undefined, throttled: 0, unknownMembers: new Set() };
-}
+export const createRequestMeter = () => ({
+  /** HTTP requests sent, repeated ones included. */
+  requests: 0,
+  /** Requests that repeated a failed one. */
+  retries: 0,
+  /** The service's identifier of the newest response. */
+  lastRequestId: undefined as string | undefined,
+  /** Responses with `rate_limit_exceeded`. */
+  throttled: 0,
+  /** Members of lists' responses with an unknown meaning. */
+  unknownMembers: new Set<string>(),
+});
 
 export interface ApiRequest {
   /** The last segment of the path, as the specification names it: `followups.list`. */

@@ -25,17 +25,14 @@ function toUnusable(error: unknown): unknown {
   return new UnusableResponse('response_not_json', 'the response is not compressed as its header states');
 }
 
-interface BodyReading {
-  readonly contentEncoding: string | undefined;
-  /** As the headers announce it; 0: they do not. */
-  readonly announcedBytes: number;
-}
-
-/** Throws UnusableResponse, or the error that broke the connection. */
+/** `headers`: as they announce the body. Throws UnusableResponse, or the error that broke the connection. */
 export async function readBody(
   body: Readable,
-  { contentEncoding: encoding, announcedBytes }: BodyReading,
+  headers: { readonly contentEncoding: string | undefined; readonly contentLength: number },
 ): Promise<Buffer> {
+  const { contentEncoding: encoding, contentLength } = headers;
+  // The length of a compressed body is another one than that of its content.
+  const announcedBytes = encoding === undefined ? contentLength : 0;
   const sizeOf = (needed: number): number => {
     if (needed <= LARGEST_BYTES) return needed;
     throw new UnusableResponse('response_too_large', `the response has more than ${LARGEST_MIB} MB`);

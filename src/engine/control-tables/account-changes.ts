@@ -2,15 +2,6 @@
 import { SafetySyncError } from '../../shared/errors.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { TextQueries } from '../database/connection.ts';
-import { instant, idText } from '../streams/columns.ts';
-import { controlTable } from './control-tables.ts';
-
-/** Accounts that are being renamed or removed. No run of either name begins until that is finished. */
-export const accountChanges = controlTable('account_changes', [], {
-  /** null: it is being removed. */
-  renamed_to: idText(),
-  began_at: instant().notNull().defaultNow(),
-});
 
 /** A rename of `from`; `to` null: a removal. */
 export interface AccountChange {

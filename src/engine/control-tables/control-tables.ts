@@ -26,7 +26,7 @@ export interface RunKey {
   readonly runId: number;
 }
 
-export const controlTable = tablesOf(controlSchema);
+const controlTable = tablesOf(controlSchema);
 
 const streamName = () => idText().$type<StreamName>().notNull();
 const count = () => bigint({ mode: 'number' }).notNull().default(0);
@@ -231,4 +231,22 @@ export const requestBudget = controlTable('request_budget', [], {
   blocked_until: instant(),
   /** Until then the one request after a block is under way; null: it is not. */
   probe_until: instant(),
+});
+
+/** Accounts that are being renamed or removed. No run of either name begins until that is finished. */
+export const accountChanges = controlTable('account_changes', [], {
+  /** null: it is being removed. */
+  renamed_to: idText(),
+  began_at: instant().notNull().defaultNow(),
+});
+
+/** The service that an account belongs to: the one from which it was first read. */
+export const sources = controlTable('sources', [], {
+  /** Scheme, host, port and path, as `normalizeBaseUrl` makes it. */
+  address: text().notNull(),
+  /** As account.info sent them; null: it did not. */
+  service_id: idText(),
+  service_name: text(),
+  /** Until a stream has read everything from the new address, its runs delete what that address lacks, without the guard. */
+  moved_at: instant(),
 });

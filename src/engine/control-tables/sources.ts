@@ -1,20 +1,7 @@
 /** `safety_sync.sources`: the service that each account belongs to. */
 import { eq, getTableColumns, sql } from 'drizzle-orm';
-import { text } from 'drizzle-orm/pg-core';
-import { instant, idText } from '../streams/columns.ts';
 import type { Database, Queryable } from '../database/connection.ts';
-import { backfillSlices, controlTable, optionalMethods, runs, streamState } from './control-tables.ts';
-
-/** The service that an account belongs to: the one from which it was first read. */
-export const sources = controlTable('sources', [], {
-  /** Scheme, host, port and path, as `normalizeBaseUrl` makes it. */
-  address: text().notNull(),
-  /** As account.info sent them; null: it did not. */
-  service_id: idText(),
-  service_name: text(),
-  /** Until a stream has read everything from the new address, its runs delete what that address lacks, without the guard. */
-  moved_at: instant(),
-});
+import { backfillSlices, optionalMethods, runs, sources, streamState } from './control-tables.ts';
 
 /** A service, and the account there. */
 export type Source = Pick<typeof sources.$inferSelect, 'address' | 'service_id' | 'service_name'>;

@@ -5,6 +5,7 @@
  */
 import { SafetySyncError } from '../../shared/errors.ts';
 import { sleep } from '../../shared/time.ts';
+import type { StreamName } from '../streams/stream.ts';
 import { assertUnchanged } from './account-changes.ts';
 import type { StreamKey } from './control-tables.ts';
 import { describeOpenRun } from './runs.ts';
@@ -19,13 +20,21 @@ interface SessionTime extends TransactionTime {
 
 export type StreamSession = ReturnType<typeof buildSession>;
 
-interface StreamSessionOptions extends StreamKey {
+/** The part of a run's context that a session needs. */
+interface SessionContext {
+  readonly settings: { readonly accountId: string };
   readonly databaseUrl: string;
+  readonly signal: AbortSignal;
+  readonly events: {
+    /** Called once when the session waits. `holder`: a description of the run that has the stream. */
+    readonly onWait?: (stream: StreamName, holder: string) => void;
+  };
+}
+
+interface SessionRequest {
+  readonly stream: StreamName;
   /** While another run has the stream: `skip` gives up, `wait` waits until the lock is free or the signal is aborted. */
   readonly whenBusy: 'skip' | 'wait';
-  /** Called once when the session waits. `holder`: a description of the run that has the stream. */
-  readonly onWait?: (holder: string) => void;
-  readonly signal?: AbortSignal | undefined;
 }
 
 const LOCK_POLL_MS = 250;
@@ -65,10 +74,11 @@ const ADVANCE = `update safety_sync.stream_state
  * Error: `account_busy`.
  */
 export async function withStreamSession<T>(
-  { databaseUrl: url, whenBusy, onWait, signal, ...key }: StreamSessionOptions,
+  { settings: { accountId }, databaseUrl: url, signal, events }: SessionContext,
+  { stream, whenBusy }: SessionRequest,
   work: (session: StreamSession) => Promise<T>,
 ): Promise<T | undefined> {
-  const { accountId, stream } = key;
+  const key = { accountId, stream };
   const connection = openConnection({
     url,
     applicationName: `safety-sync ${stream}`,
@@ -78,15 +88,14 @@ export async function withStreamSession<T>(
   try {
     await connection.query(SESSION_SETTINGS);
     for (let waited = false; ; waited = true) {
-      if (signal?.aborted === true)
-        throw new SafetySyncError('interrupted', 'stopped while waiting for its turn');
+      if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped while waiting for its turn');
       const [row] = await connection.query<{ pid: number; locked: boolean }>(TRY_LOCK, [accountId, stream]);
       if (row?.locked === true) {
         await assertUnchanged(connection, accountId);
         return await work(buildSession(connection, row.pid, key));
       }
       if (whenBusy === 'skip') return undefined;
-      if (!waited) onWait?.(await describeOpenRun(connection.db, key));
+      if (!waited) events.onWait?.(stream, await describeOpenRun(connection.db, key));
       await sleep(LOCK_POLL_MS, signal);
     }
   } finally {

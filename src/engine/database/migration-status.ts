@@ -79,15 +79,17 @@ export async function readMigrationStatus(connection: TextQueries) {
   };
 }
 
+/** Error: `database_not_migrated` while so many migrations are missing. */
+export function assertNothingPending(migrations: number): void {
+  if (migrations === 0) return;
+  const message = `the warehouse lacks ${migrations} of this program’s migrations`;
+  throw new SafetySyncError('database_not_migrated', message);
+}
+
 /**
  * Errors: `database_not_migrated` when the tables lack a migration of this program, `database_newer`. Views may wait for their
  * readers for long: until then they show what they showed before.
  */
 export async function assertMigrated(connection: TextQueries): Promise<void> {
-  const { pendingTables } = await readMigrationStatus(connection);
-  if (pendingTables > 0)
-    throw new SafetySyncError(
-      'database_not_migrated',
-      `the warehouse lacks ${pendingTables} of this program’s migrations`,
-    );
+  assertNothingPending((await readMigrationStatus(connection)).pendingTables);
 }

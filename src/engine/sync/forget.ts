@@ -2,6 +2,7 @@
 import { getTableColumns, getTableName, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
 import { lostProtection, readForgotten, writeForgotten } from '../control-tables/stored-privacy.ts';
+import { withStreamSession } from '../control-tables/stream-session.ts';
 import { forgottenTexts, isSearched } from '../privacy/people.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { createPseudonyms, isPseudonym, type Pseudonyms } from '../../shared/pseudonym.ts';
@@ -9,7 +10,7 @@ import { STREAMS } from '../streams/index.ts';
 import { userColumns } from '../streams/stored-columns.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { applyPrivacy, lessProtection, readForgottenWithKey, readPolicies } from '../privacy/settings.ts';
-import { type RunContext, underLock } from './run.ts';
+import type { RunContext } from './run.ts';
 
 /**
  * Cleans all streams, one after the other; each waits for a running run of its stream. `rowsChanged` null: no cleaning was
@@ -22,7 +23,8 @@ export async function cleanAccount(context: RunContext, mayLift = false) {
   // In their order the stream that looks people up is last: until then runs of the others may record ids that they have received.
   for (const stream of streams) {
     const request = { stream, accountId, settings: context.privacy, signal, mayLift };
-    const done = await underLock(context, stream.name, 'wait', (session) => applyPrivacy(session, request));
+    const asked = { stream: stream.name, whenBusy: 'wait' } as const;
+    const done = await withStreamSession(context, asked, (session) => applyPrivacy(session, request));
     if (done?.cleaned !== undefined) events.onCleaned?.(stream.name, done.cleaned);
     all.push({ stream: stream.name, rowsChanged: done?.cleaned ?? null });
   }

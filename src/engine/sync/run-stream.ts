@@ -5,6 +5,7 @@ import { closeOpenRuns, recordRun, type RunEnding, updateRun } from '../control-
 import { assertMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
 import { recordStream, readStreamState } from '../control-tables/stream-state.ts';
+import { withStreamSession } from '../control-tables/stream-session.ts';
 import { createLoad, type Load } from '../loading/load.ts';
 import { hasUncertain } from '../loading/staging.ts';
 import { streamShape } from '../database/table-shape.ts';
@@ -23,7 +24,6 @@ import {
   type RunContext,
   type RunRequest,
   type RunResult,
-  underLock,
 } from './run.ts';
 import { applyPrivacy } from '../privacy/settings.ts';
 import { runSteps } from './run-steps.ts';
@@ -42,7 +42,8 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
   return await withSpan(`run ${stream}`, attributes, async (span) => {
     const startedMs = context.clock.monotonicMs();
     const meter = createRunMeter();
-    const run = underLock(context, stream, isScheduled(request) ? 'skip' : 'wait', (session) =>
+    const whenBusy = isScheduled(request) ? 'skip' : 'wait';
+    const run = withStreamSession(context, { stream, whenBusy }, (session) =>
       runInSession(context, request, { session, meter }),
     );
     const failed = (error: unknown) =>

@@ -1,6 +1,6 @@
 /** A run: what it is asked for, what it works with, and how it ends. */
 import type { ApiClient } from '../api/client.ts';
-import { createRequestMeter, type RequestMeter } from '../api/requests.ts';
+import { createRequestMeter } from '../api/requests.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { Clock } from '../../shared/time.ts';
 import type { StreamState } from '../streams/state.ts';
@@ -11,7 +11,7 @@ import type { Removed, Retention } from '../history/retention.ts';
 import { noCounts, type RecordCounts, type RunEnding } from '../control-tables/runs.ts';
 import type { Load } from '../loading/load.ts';
 import type { PrivacySettings } from '../privacy/settings.ts';
-import { type StreamSession, withStreamSession } from '../control-tables/stream-session.ts';
+import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { ReadOptions, SyncSettings } from '../reading/read-request.ts';
 import { isWholeTime, WHOLE_TIME } from '../reading/creation-time.ts';
 import type { BackfillProgress, ReadOutcome } from '../reading/step.ts';
@@ -74,22 +74,19 @@ export interface Run extends RunContext, RunKey {
 }
 
 /** Progress of a run, also of one that fails in the end. */
-interface RunMeter extends RequestMeter {
-  /** null: it left no row in `safety_sync.runs`. */
-  runId: number | null;
-  /** ISO times of the stream. */
-  watermarkBefore: string | null;
-  watermarkAfter: string | null;
-  /** Of its commits. */
-  counts: Readonly<RecordCounts>;
-  /** reconcile: changes that earlier runs should have stored; null if this is unknown. */
-  repaired: number | null;
-}
+type RunMeter = ReturnType<typeof createRunMeter>;
 
-export const createRunMeter = (): RunMeter => ({
+export const createRunMeter = () => ({
   ...createRequestMeter(),
-  ...{ runId: null, watermarkBefore: null, watermarkAfter: null, repaired: null },
-  counts: noCounts(),
+  /** null: it left no row in `safety_sync.runs`. */
+  runId: null as number | null,
+  /** ISO times of the stream. */
+  watermarkBefore: null as string | null,
+  watermarkAfter: null as string | null,
+  /** Of its commits. */
+  counts: noCounts() as Readonly<RecordCounts>,
+  /** reconcile: changes that earlier runs should have stored; null if this is unknown. */
+  repaired: null as number | null,
 });
 
 export type RunResult = RunEnding &
@@ -130,15 +127,4 @@ export function toEnding(
   if (isSkipped) return { outcome: 'skipped', reason: text, dueInMs: outcome.dueInMs };
   const error = outcome.failure ?? failure;
   return error === null ? { outcome: 'succeeded', note: text || null } : { outcome: 'failed', error };
-}
-
-/** Works under the lock of a stream, and announces its holder while it waits for it; see `withStreamSession`. */
-export async function underLock<T>(
-  { databaseUrl, events, signal, settings: { accountId } }: RunContext,
-  stream: StreamName,
-  whenBusy: 'skip' | 'wait',
-  work: (session: StreamSession) => Promise<T>,
-): Promise<T | undefined> {
-  const onWait = (holder: string): void => events.onWait?.(stream, holder);
-  return await withStreamSession({ databaseUrl, accountId, stream, whenBusy, signal, onWait }, work);
 }

@@ -44,17 +44,12 @@ export function sourceChanged(accountId: string, stored: Source, current: Source
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' || typeof value === 'number' ? String(value).trim() || null : null;
 
-export function createSourceGuard({
-  accountId,
-  address,
-  api,
-  db,
-  clock,
-  signal,
-}: Pick<RunContext, 'api' | 'db' | 'clock' | 'signal'> & {
+interface SourceOptions extends Pick<RunContext, 'api' | 'db' | 'clock' | 'signal'> {
   readonly accountId: string;
   readonly address: string;
-}) {
+}
+
+export function createSourceGuard({ accountId, address, api, db, clock, signal }: SourceOptions) {
   let asked: { readonly identity: Promise<Identity>; readonly atMs: number } | undefined;
 
   /** Without an answer the address alone counts. A service that does not offer the method is asked again weekly. */

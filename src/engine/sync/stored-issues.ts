@@ -43,8 +43,7 @@ export async function* readStoredIssues(db: Database, stream: StreamDefinition, 
       on t.account_id = d.account_id and t.${key} = d.record_id ${join}
     where d.account_id = ${accountId} and d.stream = ${stream.name} and d.resolved_at is null
       and t._deleted_at is null`);
-  for (const { text, context } of rejected) yield toStep(text, context);
-  for (const { text, context } of rows) yield toStep(text, context);
+  for (const { text, context } of [...rejected, ...rows]) yield toStep(text, context);
   const note = `put ${count} open data issues through again`;
   yield { kind: 'end', outcome: { kind: 'read', covered: null, note, failure: null } };
 }

@@ -3,9 +3,9 @@ import { type SQL, sql } from 'drizzle-orm';
 import cron from 'node-cron';
 import type { App } from '../../app.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
+import { assertNothingPending } from '../../engine/database/migration-status.ts';
 import { msOf } from '../../engine/database/sql-names.ts';
 import { newestRuns } from '../../engine/control-tables/runs.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
 import { formatAge, roughly } from '../../shared/format.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import { failedReportsOf, readOutbox } from '../alerts/outbox.ts';
@@ -50,11 +50,8 @@ function allowedPauseMs({ accounts }: App): number {
 export async function readProblems(app: App) {
   const { accounts, accountIds, connection, db, clock, config } = app;
   const read = await readAccounts(connection, accountIds, { clock });
-  const { databaseNowMs: nowMs, pendingMigrations } = read;
-  if (pendingMigrations > 0) {
-    const message = `the warehouse lacks ${pendingMigrations} of this program’s migrations`;
-    throw new SafetySyncError('database_not_migrated', message);
-  }
+  const { databaseNowMs: nowMs } = read;
+  assertNothingPending(read.pendingMigrations);
   const { freshnessBudgetMinutes } = config;
   const differences = await readDifferences(db, accounts, config.privacy);
   const hasReports = config.notifications.report !== undefined;
