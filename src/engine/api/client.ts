@@ -29,14 +29,12 @@ function reasonOf({ code, cause }: SafetySyncError): string {
   return REASONS[typeof system === 'string' ? system : code] ?? REASONS[code] ?? code;
 }
 
-/** The service itself sent the error. */
-const isAnswer = ({ code }: SafetySyncError): boolean =>
-  Object.hasOwn(SERVICE_ERRORS, code) || code === 'service_error_unknown';
-
 function endOf(error: unknown): StartEnd {
   if (!(error instanceof SafetySyncError)) return 'unanswered';
-  if (error.code === 'rate_limit_exceeded') return 'refused';
-  return isAnswer(error) ? 'answered' : 'unanswered';
+  const { code } = error;
+  if (code === 'rate_limit_exceeded') return 'refused';
+  const isOfService = Object.hasOwn(SERVICE_ERRORS, code) || code === 'service_error_unknown';
+  return isOfService ? 'answered' : 'unanswered';
 }
 
 export function createApiClient(options: ApiClientOptions) {

@@ -75,11 +75,9 @@ export function decide(state: BudgetState | null, nowMs: number, rate: Rate | nu
   if (rate === null) return { kind: 'start', isProbe, after: isProbe ? { ...known, ...probe } : null };
   const { burst, intervalMs } = rate;
   const savedSinceMs = Math.max(known.savedSinceMs, nowMs - burst * intervalMs) + intervalMs;
+  const first = state === null ? known : null;
   if (savedSinceMs > nowMs)
-    return {
-      ...{ kind: 'wait', ms: savedSinceMs - nowMs, blockedUntilMs: null },
-      after: state === null ? known : null,
-    };
+    return { kind: 'wait', ms: savedSinceMs - nowMs, blockedUntilMs: null, after: first };
   return { kind: 'start', isProbe, after: { ...known, ...probe, savedSinceMs } };
 }
 

@@ -1,4 +1,4 @@
-/** Reads and writes which people are forgotten, and the privacy settings that the stored rows agree with. */
+/** Reads which people are forgotten, and reads and writes the privacy settings that the stored rows agree with. */
 import { sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -11,17 +11,6 @@ export type ForgottenRow = Pick<typeof forgotten.$inferSelect, 'pseudonym' | 'pe
 export async function readForgotten(db: Queryable, accountId: string): Promise<ForgottenRow[]> {
   return await db.execute<ForgottenRow>(sql`
     select pseudonym, person, words, key_id from ${forgotten} where account_id = ${accountId} order by pseudonym`);
-}
-
-export async function writeForgotten(
-  db: Queryable,
-  accountId: string,
-  rows: readonly ForgottenRow[],
-): Promise<void> {
-  await db
-    .insert(forgotten)
-    .values(rows.map((row) => ({ account_id: accountId, ...row })))
-    .onConflictDoNothing();
 }
 
 /** The protection of a stream; equal values mean equal protection. */

@@ -79,12 +79,8 @@ export async function withStreamSession<T>(
   work: (session: StreamSession) => Promise<T>,
 ): Promise<T | undefined> {
   const key = { accountId, stream };
-  const connection = openConnection({
-    url,
-    applicationName: `safety-sync ${stream}`,
-    isSession: true,
-    signal,
-  });
+  const applicationName = `safety-sync ${stream}`;
+  const connection = openConnection({ url, applicationName, isSession: true, signal });
   try {
     await connection.query(SESSION_SETTINGS);
     for (let waited = false; ; waited = true) {

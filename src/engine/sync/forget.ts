@@ -1,7 +1,8 @@
 /** Forgets a person, and applies the privacy settings of an account to all its stored data. */
 import { getTableColumns, getTableName, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
-import { lostProtection, readForgotten, writeForgotten } from '../control-tables/stored-privacy.ts';
+import { forgotten } from '../control-tables/control-tables.ts';
+import { lostProtection, readForgotten } from '../control-tables/stored-privacy.ts';
 import { withStreamSession } from '../control-tables/stream-session.ts';
 import { forgottenTexts, isSearched } from '../privacy/people.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
@@ -66,8 +67,8 @@ export async function findStoredPerson(context: RunContext, id: string) {
   const found = rows.filter((one) => one.rows > 0);
   const name = await readName(db, accountId, id);
   const person = (await pseudonymsOf(context)).of(id);
-  const forgotten = await readForgotten(db, accountId);
-  const isKnown = found.length > 0 || name !== null || forgotten.some((one) => one.person === person);
+  const known = await readForgotten(db, accountId);
+  const isKnown = found.length > 0 || name !== null || known.some((one) => one.person === person);
   return isKnown ? { id, name, tables: found } : undefined;
 }
 
@@ -113,13 +114,10 @@ export async function forgetPerson(context: RunContext, typed: string, names: re
   const allNames = stored === null ? names : [stored, ...names];
   const texts = forgottenTexts(pseudonyms, { id, names: allNames });
   const key_id = pseudonyms.secretId;
-  await writeForgotten(
-    db,
-    accountId,
-    texts.map((text) => ({ ...text, key_id })),
-  );
+  const rows = texts.map((text) => ({ ...text, account_id: accountId, key_id }));
+  await db.insert(forgotten).values(rows).onConflictDoNothing();
   const streams = await cleanAccount(context);
-  const forgotten = await readForgotten(db, accountId);
+  const known = await readForgotten(db, accountId);
   const pseudonym = pseudonyms.of(id);
   // Notes and errors of runs may contain ids of failed requests, also short ones, and words of the service.
   const words = [id, ...allNames.filter(isSearched)].map((one) => one.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
@@ -132,7 +130,7 @@ export async function forgetPerson(context: RunContext, typed: string, names: re
     /** The replacement of the person's id from now on. */
     pseudonym,
     /** A name of two words or more is known, now or from an earlier request to forget the person: it is found inside of texts. */
-    isNameKnown: forgotten.some((one) => one.person === pseudonym && one.words !== null),
+    isNameKnown: known.some((one) => one.person === pseudonym && one.words !== null),
     streams,
     /** Number of runs with notes or errors that named the person. */
     runs,
