@@ -5,6 +5,7 @@ import { type Connection, openConnection, type TextQueries } from '../engine/dat
 import { databaseCode, toDatabaseError } from '../engine/database/database-error.ts';
 import { DEFINITIONS, MIGRATION_FILES } from '../engine/database/definitions.ts';
 import { LEDGER, type MigrationStatus, readMigrationStatus } from '../engine/database/migration-status.ts';
+import { sessionName } from '../engine/control-tables/stream-session.ts';
 import { OWN_SETTINGS } from '../engine/database/session-settings.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS, SECOND_MS, sleep } from '../shared/time.ts';
@@ -64,7 +65,7 @@ const END_RUNS = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
  */
 async function endRuns(connection: Connection): Promise<void> {
   await connection.query(`lock table ${LEDGER}, safety_sync.runs in access exclusive mode`);
-  await connection.query(END_RUNS, [toArrayLiteral(STREAM_NAMES.map((stream) => `safety-sync ${stream}`))]);
+  await connection.query(END_RUNS, [toArrayLiteral(STREAM_NAMES.map(sessionName))]);
 }
 
 /**

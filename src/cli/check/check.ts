@@ -73,7 +73,7 @@ async function checkStored(app: App, sayOf: SayOf): Promise<Rows> {
 async function checkSources({ accounts }: App, sayOf: SayOf, rows: Rows): Promise<void> {
   for (const { id, source } of accounts) {
     const { stored, current, isOther } = await source.compare();
-    if (stored?.isRead !== true) continue;
+    if (stored === undefined) continue;
     if (isOther) {
       rows.delete(id);
       sayError(sayOf(id), 'source', sourceChanged(id, stored, current));

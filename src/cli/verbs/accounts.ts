@@ -129,7 +129,7 @@ const move: Verb = {
     }
     const { stored, isOther } = await account.source.compare();
     const current = await account.source.readCurrent();
-    if (stored?.isRead !== true)
+    if (stored === undefined)
       throw usageError(`nothing is stored of account ${name}: it can be read from anywhere`);
     if (!isOther) throw usageError(`account ${name} belongs to ${describeSource(stored)} already`);
     const [from, to] = [describeSource(stored), describeSource(current)];

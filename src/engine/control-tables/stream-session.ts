@@ -46,6 +46,9 @@ const LOCK_POLL_MS = 250;
 export const streamLockKey = (account: string, stream: string): string =>
   `hashtextextended('safety-sync:' || ${account} || ':' || ${stream}, 0)`;
 
+/** Shown in `pg_stat_activity`: by it a migration finds the sessions of runs. */
+export const sessionName = (stream: StreamName): string => `safety-sync ${stream}`;
+
 const TRY_LOCK = `select pg_backend_pid() as pid,
   pg_try_advisory_lock(${streamLockKey('$1', '$2')}) as locked`;
 
@@ -79,7 +82,7 @@ export async function withStreamSession<T>(
   work: (session: StreamSession) => Promise<T>,
 ): Promise<T | undefined> {
   const key = { accountId, stream };
-  const applicationName = `safety-sync ${stream}`;
+  const applicationName = sessionName(stream);
   const connection = openConnection({ url, applicationName, isSession: true, signal });
   try {
     await connection.query(SESSION_SETTINGS);

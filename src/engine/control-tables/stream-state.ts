@@ -67,6 +67,7 @@ export async function writeStreamState(
   { change, difference = change.difference, isFresh, readPartitions, lists }: StateWrite,
 ): Promise<void> {
   const now = sql`statement_timestamp()`;
+  const whenRead = lists === undefined ? now : whenListsWereRead(scope, lists);
   const values = {
     watermark: toColumn(change.watermark),
     backfill_watermark: change.isPlanDone === true ? null : undefined,
@@ -75,7 +76,7 @@ export async function writeStreamState(
     fresh_for_ms: change.freshForMs,
     complete_read_ms: change.completeRead?.tookMs,
     difference,
-    last_success_at: isFresh ? (lists ? whenListsWereRead(scope, lists) : now) : undefined,
+    last_success_at: isFresh ? whenRead : undefined,
     read_parts:
       readPartitions &&
       sql`coalesce(${streamState.read_parts}, '{}') || ${JSON.stringify(readPartitions)}::jsonb`,

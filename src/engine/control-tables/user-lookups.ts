@@ -14,7 +14,7 @@ const isUnknown = sql`not exists (select from ${users} u where u.account_id = l.
 /** The queries of the reader of people. */
 export const createPeopleReads = (db: Queryable, accountId: string) => ({
   /** `listed`: people that users.list contained. `hasNew`: an id without a row was first met since it was read. */
-  async readKnownPeople(): Promise<{ listed: number; hasNew: boolean }> {
+  async readKnownPeople() {
     const [row] = await db.execute<{ listed: number; hasNew: boolean }>(sql`
       select (select count(*) from ${users} u where u.account_id = ${accountId} and u._deleted_at is null and not exists (
           select from ${userLookups} l where l.account_id = u.account_id and l.user_id = u.id and l.named_at is not null)
@@ -25,7 +25,7 @@ export const createPeopleReads = (db: Queryable, accountId: string) => ({
     return row ?? { listed: 0, hasNew: false };
   },
   /** Ids that no row of users has; those that were never requested are first. `isAll`: also those of the last days. */
-  async readUnknownPeople({ isAll }: { readonly isAll: boolean }): Promise<string[]> {
+  async readUnknownPeople({ isAll }: { readonly isAll: boolean }) {
     const rows = await db.execute<{ id: string }>(sql`
       select l.user_id as id from ${userLookups} l where l.account_id = ${accountId} and ${isUnknown}
         and (${isAll}::boolean or l.asked_at is null

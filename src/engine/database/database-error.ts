@@ -1,5 +1,5 @@
 import { DrizzleQueryError } from 'drizzle-orm';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
 
 /** The error and its causes: drizzle wraps the errors of postgres.js, and Node.js those of several addresses. */
 function causesOf(error: unknown): Error[] {
@@ -90,14 +90,14 @@ export function toDatabaseError(error: unknown): SafetySyncError {
   const code = databaseCode(error) ?? '';
   const said = databaseMessage(error);
   const message = `PostgreSQL: ${said}${said.includes(code) ? '' : ` (${code})`}`;
-  if (UNREACHABLE.has(code) || code.startsWith('08') || CERTIFICATE.has(code) || isConnectionRefused(error)) {
-    const advice = CERTIFICATE.has(code) ? CERTIFICATE_ADVICE : ADVICE[code];
-    return new SafetySyncError('database_unreachable', message, { cause: error, advice });
-  }
-  if (code === '42501') return new SafetySyncError('database_permission', message, { cause: error });
-  if (['42P01', '3F000', '42703'].includes(code))
-    return new SafetySyncError('database_not_migrated', message, { cause: error });
-  return new SafetySyncError('database_error', message, { cause: error, advice: ADVICE[code] });
+  const toError = (kind: ErrorCode, advice?: string) =>
+    new SafetySyncError(kind, message, { cause: error, advice });
+  if (CERTIFICATE.has(code)) return toError('database_unreachable', CERTIFICATE_ADVICE);
+  if (UNREACHABLE.has(code) || code.startsWith('08') || isConnectionRefused(error))
+    return toError('database_unreachable', ADVICE[code]);
+  if (code === '42501') return toError('database_permission');
+  if (['42P01', '3F000', '42703'].includes(code)) return toError('database_not_migrated');
+  return toError('database_error', ADVICE[code]);
 }
 
 /** For callers that cannot retry: an error of the program, without statement and parameters. */

@@ -89,13 +89,17 @@ export function createSourceGuard({ accountId, address, api, db, clock, signal }
     }
   }
 
-  /** `stored` undefined: nothing was read yet. An address that differs is refused as it is, without a request. */
+  /**
+   * `stored`: the service that was read; undefined: nothing was read yet, although `row` may name one. An address that differs is
+   * refused as it is, without a request.
+   */
   async function compare() {
-    const stored = await readSource(db, accountId);
-    const isElsewhere = stored?.isRead === true && stored.address !== address;
+    const row = await readSource(db, accountId);
+    const stored = row?.isRead === true ? row : undefined;
+    const isElsewhere = stored !== undefined && stored.address !== address;
     const current = isElsewhere ? { address, ...UNKNOWN } : await readCurrent();
-    const isOther = isElsewhere || (stored?.isRead === true && isOtherAccount(stored, current));
-    return { stored, current, isOther };
+    const isOther = isElsewhere || (stored !== undefined && isOtherAccount(stored, current));
+    return { row, stored, current, isOther };
   }
 
   return {
@@ -103,14 +107,13 @@ export function createSourceGuard({ accountId, address, api, db, clock, signal }
     readCurrent,
     /** Called before every list, so that no run goes on after another process has moved the account. Error: `source_changed`. */
     async assertSame(): Promise<void> {
-      const { stored, current, isOther } = await compare();
+      const { row, stored, current, isOther } = await compare();
       if (stored !== undefined && isOther) throw sourceChanged(accountId, stored, current);
       // A known id stays when the service does not send it.
-      const known = stored?.isRead === true ? stored : UNKNOWN;
-      const service_id = current.service_id ?? known.service_id;
-      const service_name = current.service_name ?? known.service_name;
-      const isSame = stored?.service_id === service_id && stored.service_name === service_name;
-      if (stored?.address !== address || !isSame)
+      const service_id = current.service_id ?? stored?.service_id ?? null;
+      const service_name = current.service_name ?? stored?.service_name ?? null;
+      const isSame = row?.service_id === service_id && row.service_name === service_name;
+      if (row?.address !== address || !isSame)
         await writeSource(db, accountId, { address, service_id, service_name });
     },
   };
