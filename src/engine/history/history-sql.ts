@@ -1,8 +1,8 @@
 /**
  * The history's statements of the merge. Present rows contain the beginning of their state (`_valid_from`); a state moves to the
  * table of states when it is superseded, in the statement or transaction that supersedes it, so a first load writes none.
- * Deletion writes nothing here either: a deleted row shows its last state, which ends at `_deleted_at`. While a row stays
- * deleted its changes create no states.
+ * Deletion writes nothing here either: a deleted row shows its last state, which ends at `_deleted_at`. A row that changes
+ * while the service sends it as deleted has a state of one tick at that time, so the one before stays as it was seen.
  *
  * A live row without a hash was changed in the warehouse (drift-sql.ts removed its hash): its content was never a state of
  * the source. The merge corrects it in place, and its state continues.
@@ -57,7 +57,7 @@ export function parentHistory(parent: TableShape, scope: RunKey & TransactionTim
   if (history === null) return { before: NO_SQL, column: NO_SQL, value: NO_SQL, change: NO_SQL };
   const since = stateBegin(history, 's', now);
   const changing = ['_hash', ...(parent.deletedColumn === null ? [] : ['_deleted_at'])];
-  const isNewState = sql`(t._hash is not null and t._deleted_at is null and ${differ('t', 'excluded', history)})`;
+  const isNewState = sql`(t._hash is not null and ${differ('t', 'excluded', history)})`;
   return {
     before: sql`superseded as (
       insert into ${states(parent, history)} (account_id, ${joinColumns(history.columns)}, valid_from, valid_to)
@@ -65,7 +65,7 @@ export function parentHistory(parent: TableShape, scope: RunKey & TransactionTim
         greatest(case when t._deleted_at is null then ${since} else t._deleted_at end, ${later(PRESENT_BEGAN)})
       from ${staged(parent, [...changing, ...history.columns])} s join ${target(parent)} t
         on t.account_id = ${scope.accountId} and ${same('t', 's', parent.key)}
-      where ${isReturning(parent, 's')} or (t._deleted_at is null and t._hash <> s._hash and ${differ('t', 's', history)})),`,
+      where ${isReturning(parent, 's')} or (t._hash <> s._hash and ${differ('t', 's', history)})),`,
     column: sql`_valid_from,`,
     value: sql`${since},`,
     // The source has no time for the return of a deleted record: the state begins when the return was seen, or with a later
@@ -73,7 +73,7 @@ export function parentHistory(parent: TableShape, scope: RunKey & TransactionTim
     change: sql`_valid_from = case
       when ${isReturning(parent, 'excluded')} then greatest(t._deleted_at, ${later(PRESENT_BEGAN)},
         case when excluded._valid_from > t._deleted_at then excluded._valid_from else ${now} end)
-      when ${isNewState} then greatest(excluded._valid_from, ${later(PRESENT_BEGAN)})
+      when ${isNewState} then greatest(excluded._valid_from, t._deleted_at, ${later(PRESENT_BEGAN)})
       else t._valid_from end,`,
   };
 }
