@@ -2,6 +2,7 @@
 import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
 import { SERVICE_ERRORS } from '../../shared/service-errors.ts';
 import type { Redact } from '../../shared/redact.ts';
+import type { ApiRequest } from './requests.ts';
 
 /**
  * A response that cannot be used, found when its bytes are read. Only `toUnusableError` makes it an error that leaves
@@ -50,9 +51,7 @@ export function toServerText(text: string, redact: Redact, longest: number = EXC
 }
 
 /** The request that caused an error. */
-interface RequestContext {
-  readonly method: string;
-  readonly params: Readonly<Record<string, unknown>>;
+interface RequestContext extends Pick<ApiRequest, 'method' | 'params'> {
   readonly origin: string;
   readonly redact: Redact;
 }
@@ -60,9 +59,7 @@ interface RequestContext {
 /** The request and the beginning of its response. */
 export interface ResponseContext extends RequestContext {
   readonly status: number;
-  readonly headers: {
-    readonly requestId: string | undefined;
-    readonly retryAfterMs: number | undefined;
+  readonly headers: Pick<SafetySyncError, 'requestId' | 'retryAfterMs'> & {
     readonly location: string | undefined;
   };
 }

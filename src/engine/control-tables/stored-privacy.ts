@@ -15,6 +15,7 @@ export async function readForgotten(db: Queryable, accountId: string): Promise<F
 
 /** The protection of a stream; equal values mean equal protection. */
 export interface StoredPolicy {
+  /** Columns as `table.column`. */
   readonly omit: readonly string[];
   readonly pseudonymize: readonly string[];
   /** Of people: words of USERS_KEEP. */

@@ -21,14 +21,17 @@ interface SessionTime extends TransactionTime {
 export type StreamSession = ReturnType<typeof buildSession>;
 
 /** The part of a run's context that a session needs. */
-interface SessionContext {
+export interface SessionContext {
   readonly settings: { readonly accountId: string };
   readonly databaseUrl: string;
+  /** Ends the wait, and long statements. */
   readonly signal: AbortSignal;
-  readonly events: {
-    /** Called once when the session waits. `holder`: a description of the run that has the stream. */
-    readonly onWait?: (stream: StreamName, holder: string) => void;
-  };
+  readonly events: SessionEvents;
+}
+
+export interface SessionEvents {
+  /** Called once when the session waits. `holder`: a description of the run that has the stream. */
+  readonly onWait?: (stream: StreamName, holder: string) => void;
 }
 
 interface SessionRequest {

@@ -27,12 +27,7 @@ import { STREAMS } from '../streams/index.ts';
 import { storedColumns } from '../streams/stored-columns.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
 
-export interface PrivacySettings {
-  /** Columns as `table.column`. */
-  readonly omit: readonly string[];
-  readonly pseudonymize: readonly string[];
-  /** Words of USERS_KEEP. */
-  readonly keep?: readonly string[];
+export interface PrivacySettings extends Pick<StoredPolicy, 'omit' | 'pseudonymize' | 'keep'> {
   /** The secret of the pseudonyms (`PRIVACY_KEY`). */
   readonly key?: string | undefined;
 }

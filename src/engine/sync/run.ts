@@ -1,8 +1,6 @@
 /** A run: what it is asked for, what it works with, and how it ends. */
-import type { ApiClient } from '../api/client.ts';
 import { createRequestMeter } from '../api/requests.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
-import type { Clock } from '../../shared/time.ts';
 import type { StreamState } from '../streams/state.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import type { Database } from '../database/connection.ts';
@@ -11,34 +9,27 @@ import type { Removed, Retention } from '../history/retention.ts';
 import { noCounts, type RecordCounts, type RunEnding } from '../control-tables/runs.ts';
 import type { Load } from '../loading/load.ts';
 import type { PrivacySettings } from '../privacy/settings.ts';
-import type { StreamSession } from '../control-tables/stream-session.ts';
-import type { ReadOptions, SyncSettings } from '../reading/read-request.ts';
+import type { SessionContext, SessionEvents, StreamSession } from '../control-tables/stream-session.ts';
+import type { ReadOptions, Service, SyncSettings } from '../reading/read-request.ts';
 import { isWholeTime, WHOLE_TIME } from '../reading/creation-time.ts';
 import type { BackfillProgress, ReadOutcome } from '../reading/step.ts';
 
 /** Common to all runs of an account. */
-export interface RunContext {
+export interface RunContext extends SessionContext, Omit<Service, 'meter'> {
   readonly settings: SyncSettings;
   readonly privacy: PrivacySettings;
   readonly retention: Retention;
   /** The streams from which a run selects its own; default: the registry. */
   readonly streams?: readonly StreamDefinition[];
-  readonly databaseUrl: string;
   /** For writes outside of a run's own session. */
   readonly db: Database;
-  /** Created when the first run needs it: reading stored records again does not. */
-  readonly api: () => ApiClient;
-  readonly clock: Clock;
   /** Host and process, for `runs.owner`. */
   readonly owner: string;
-  readonly signal: AbortSignal;
   readonly events: RunEvents;
 }
 
 /** Events that the caller may log. */
-export interface RunEvents {
-  /** `holder`: a description of the run or session that has the stream. */
-  readonly onWait?: (stream: StreamName, holder: string) => void;
+export interface RunEvents extends SessionEvents {
   readonly onProgress?: (stream: StreamName, progress: BackfillProgress) => void;
   /** `records`: the number of records that this run has read so far. */
   readonly onRead?: (stream: StreamName, records: number) => void;
