@@ -1,6 +1,6 @@
 /** The view safety.freshness, as safety_reader sees it. */
 import { expect, test } from 'vitest';
-import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
+import { openStreamState } from '../../src/engine/control-tables/stream-state.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { forAllTests } from '../support/lifetime.ts';
@@ -39,7 +39,8 @@ async function addRun(run: {
 }): Promise<void> {
   const ended = run.status === 'running' ? 'null' : 'now()';
   // As every run that begins does.
-  if (run.status !== 'skipped') await recordStream(worker.connection.db, run.account, run.stream);
+  if (run.status !== 'skipped')
+    await openStreamState(worker.connection.db, { accountId: run.account, stream: run.stream });
   await worker.query(
     `insert into safety_sync.runs (account_id, stream, kind, trigger, status, requests, finished_at, owner, program_version)
      values ('${run.account}', '${run.stream}', 'sync', 'manual', '${run.status}', ${run.requests}, ${ended}, 'test', '1.0.0')`,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { closeDeadRuns, describeOpenRun, readRuns } from '../../src/engine/control-tables/runs.ts';
-import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
+import { openStreamState } from '../../src/engine/control-tables/stream-state.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { startAppFixture } from '../support/app-fixture.ts';
 import { createGate } from '../support/gate.ts';
@@ -34,7 +34,7 @@ const statusEnv = (of: TestWorker = worker) => ({
 });
 
 async function insertOpenRun(stream: StreamName, backendPid = 99999, of: TestWorker = worker): Promise<void> {
-  await recordStream(of.connection.db, 'default', stream);
+  await openStreamState(of.connection.db, { accountId: 'default', stream });
   await of.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, backend_pid)
     values ('default', '${stream}', 'sync', 'schedule', 'running', 'host pid 9', '1.0.0', ${backendPid})`);
 }

@@ -110,7 +110,7 @@ export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Pro
     stored.state.completeRead = { ...left, tookMs, difference: isLate ? 0 : differenceOf(rows, totals) };
   }
 
-  /** As readStreamState reads it. */
+  /** As openStreamState reads it. */
   function readState({ state, checkedAt, freshForMs, warehouse }: Stored): StreamState {
     const agoMs = databaseNow() - checkedAt;
     const { completeReadAt } = warehouse;

@@ -1,7 +1,6 @@
 /** Reads and writes `safety_sync.stream_state`, and `backfill_slices`, the ledger of its backfill. Times in ms since 1970. */
 import { type SQL, sql } from 'drizzle-orm';
 import { toIso } from '../../shared/time.ts';
-import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { agoOf, asInserted, msOf, type TransactionTime } from '../database/sql-names.ts';
@@ -18,13 +17,9 @@ import {
 
 type ReadRow<Row> = Row & Record<string, unknown>;
 
-/** Before the first run of a stream: the row shows that it has runs. */
-export async function recordStream(db: Queryable, accountId: string, stream: StreamName): Promise<void> {
-  await db.insert(streamState).values({ account_id: accountId, stream }).onConflictDoNothing();
-}
-
-/** `NO_STATE` itself when there is no row. */
-export async function readStreamState(db: Queryable, key: StreamKey): Promise<StreamState> {
+/** At the beginning of a run: the first one of a stream makes the row, which shows that it has runs. */
+export async function openStreamState(db: Queryable, key: StreamKey): Promise<StreamState> {
+  const { accountId, stream } = key;
   // A request in the future is from before the clock of the database was put back.
   const [row] = await db.execute<ReadRow<StreamState>>(sql`
     select ${msOf('watermark')} as watermark, ${msOf('calculated_at')} as "calculatedAt",
@@ -32,9 +27,11 @@ export async function readStreamState(db: Queryable, key: StreamKey): Promise<St
       jsonb_build_object('agoMs', ${agoOf('complete_read_at')}, 'tookMs', coalesce(complete_read_ms, 0),
         'difference', coalesce(difference, 0)) as "completeRead",
       last_success_at is null and exists (
-        select from safety_sync.sources s where s.account_id = ${key.accountId} and s.moved_at is not null) as "isMoved"
+        select from safety_sync.sources s where s.account_id = ${accountId} and s.moved_at is not null) as "isMoved"
     from ${streamState} where ${isOf(key)}`);
-  return row ?? NO_STATE;
+  if (row !== undefined) return row;
+  await db.insert(streamState).values({ account_id: accountId, stream }).onConflictDoNothing();
+  return NO_STATE;
 }
 
 type StateScope = StreamKey & TransactionTime;
@@ -139,7 +136,7 @@ export async function writeLedger(db: Queryable, scope: StateScope, change: Ledg
 /** A failed one stays until it is read. */
 async function writeSlice(
   db: Queryable,
-  { accountId, stream, now }: StreamKey & TransactionTime,
+  { accountId, stream, now }: StateScope,
   { fromMs, toMs, readToMs, status, expected, records }: LedgerSlice,
 ): Promise<void> {
   await db.execute(sql`

@@ -4,7 +4,7 @@ import { isCancelled, toKnownError } from '../database/database-error.ts';
 import { closeOpenRuns, recordRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
 import { assertMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
-import { recordStream, readStreamState } from '../control-tables/stream-state.ts';
+import { openStreamState } from '../control-tables/stream-state.ts';
 import { withStreamSession } from '../control-tables/stream-session.ts';
 import { createLoad, type Load } from '../loading/load.ts';
 import { hasUncertain } from '../loading/staging.ts';
@@ -12,7 +12,6 @@ import { streamShape } from '../database/table-shape.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
 import { markFailed, withSpan } from '../../shared/with-span.ts';
-import { NO_STATE } from '../streams/state.ts';
 import { runsLast, streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import {
@@ -82,8 +81,7 @@ async function runInSession(
   // Another process may have migrated the database since this one began.
   await assertMigrated(connection);
   await closeOpenRuns(db, scope);
-  const state = await readStreamState(db, scope);
-  if (state === NO_STATE) await recordStream(db, accountId, asked.stream);
+  const state = await openStreamState(db, scope);
   const request = state.isMoved ? afterMove(asked) : asked;
   const watermark = toIso(state.watermark);
   Object.assign(meter, { watermarkBefore: watermark, watermarkAfter: watermark });

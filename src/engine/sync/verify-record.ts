@@ -36,6 +36,14 @@ interface Compared {
   readonly remarks: readonly RecordIssue[];
 }
 
+/** How the row is stored where it agrees with the source. */
+const AGREEING: Readonly<Record<Compared['source'], readonly string[]>> = {
+  present: ['live'],
+  deleted: ['deleted'],
+  absent: ['absent', 'deleted'],
+  rejected: [],
+};
+
 const ABSENT: Compared = { source: 'absent', fields: [], remarks: [] };
 
 type KeyOfRow = Readonly<Record<'accountId' | 'key', string>>;
@@ -79,13 +87,11 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   const { records: [sent] = [], about = {} } = found ?? {};
   const toStore = sent && toReadRecord(sent, { stream, about, protection });
   const { source, fields, remarks } = toStore ? await compare(db, shape, scope, toStore) : ABSENT;
-  const isMark =
-    source === 'absent' ? stored !== 'live' : stored === (source === 'present' ? 'live' : source);
   const verification = {
     account_id: accountId,
     stream: streamName,
     id: key,
-    equal: isMark && fields.every((field) => field.equal),
+    equal: AGREEING[source].includes(stored) && fields.every((field) => field.equal),
     stored,
     source,
     /** When the row last changed here. */
