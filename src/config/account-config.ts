@@ -72,13 +72,17 @@ export type OffReason = 'no equipment types' | 'not offered' | 'not scheduled';
 export function offReasonOf(
   { schedule, equipmentTypes }: Pick<AccountConfig, 'schedule' | 'equipmentTypes'>,
   /** `isOffered`: the service has the optional methods of the stream. */
-  { stream, isOffered }: { readonly stream: StreamName; readonly isOffered: boolean },
+  {
+    stream,
+    isOffered,
+    lastSuccessMs,
+  }: { readonly stream: StreamName; readonly isOffered: boolean; readonly lastSuccessMs: number | null },
 ): OffReason | null {
   if ((schedule.streams[stream] ?? null) === null) return 'not scheduled';
   if (isOffered) return null;
   if (streamNamed(stream).partitionedBy === undefined) return 'not offered';
-  // Where the service does not list them.
-  return equipmentTypes.length === 0 ? 'no equipment types' : null;
+  // Where the service does not list them, and none is stored.
+  return equipmentTypes.length === 0 && lastSuccessMs === null ? 'no equipment types' : null;
 }
 
 /** Half of what a customer of the service usually has for all its integrations. */

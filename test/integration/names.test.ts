@@ -286,7 +286,7 @@ test('without configured types every listed type is read, and one with rows that
   ).toBe(0);
 });
 
-test('a list of types that fails is replaced by the types stored last; with none stored the run fails; without the list it is skipped', async () => {
+test('a list of types that fails is replaced by the types stored last; with none stored the run fails; also of a service that does not offer it', async () => {
   const worker = await open({ settings: { equipmentTypes: [] }, mostRetries: 0 });
   const { faults, store, readings } = worker.sandbox;
   const fail = () => faults.next(({ method }) => method === 'equipmenttypes.list', { kind: 'serverError' });
@@ -299,9 +299,20 @@ test('a list of types that fails is replaced by the types stored last; with none
     note: expect.stringContaining('types stored last were read') as string,
   });
   expect(await count(worker, 'safety.equipment where _deleted_at is null')).toBe(store.equipment.size);
+  // One refusal, after which the list is left alone for a week, does not stop equipment.
   readings.notOffered = ['equipmenttypes.list'];
-  expect(await worker.run('equipments')).toMatchObject({ outcome: 'skipped' });
-  requested(worker);
+  for (const listed of [1, 0])
+    expect(await worker.run('equipments')).toMatchObject({
+      outcome: 'succeeded',
+      requests: listed + 4,
+      note: expect.stringContaining('failed (api_method_not_found), so the types stored last') as string,
+    });
+  readings.notOffered = [];
+  expect(await worker.run('equipments', { force: true })).toMatchObject({ outcome: 'succeeded', note: null });
+  await worker.query(`update safety.equipment set _deleted_at = now()`);
+  await worker.query(`delete from safety.names`);
+  readings.notOffered = ['equipmenttypes.list'];
+  expect(await worker.run('equipments', { force: true })).toMatchObject({ outcome: 'skipped' });
   expect(await worker.run('equipments')).toMatchObject({ outcome: 'skipped', requests: 0 });
 });
 

@@ -167,9 +167,11 @@ export async function checkService({
   }
 
   /** Where the service has no list of types. */
-  async function askByType({ method, responseKey: listKey }: StreamDefinition): Promise<void> {
+  async function askByType({ name, method, responseKey: listKey }: StreamDefinition): Promise<void> {
     const what = `service: ${method}`;
-    const none = 'no equipment types are configured: equipment is not synced';
+    const synced =
+      (warehouse?.rows.get(name) ?? 0) > 0 ? 'the types stored last are synced' : 'equipment is not synced';
+    const none = `no equipment types are configured: ${synced}`;
     if (equipmentTypes.length > 0) ahead.push(`equipment of ${formatNumber(equipmentTypes.length, 'type')}`);
     else if (!isOver) say('skipped', what, none, 'Set SAFETY_EQUIPMENT_TYPES.');
     const most = warehouse === undefined ? Math.max(0, MOST_WITHOUT_WAREHOUSE - meter.requests) : Infinity;

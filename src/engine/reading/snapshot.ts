@@ -4,7 +4,7 @@ import { ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { isLeftAlone, isNotOffered } from '../streams/optional-methods.ts';
 import { askedOf, isBeyondLast, isOfOneRequest, readOptionalList, readWholeList } from './list.ts';
-import type { ReadRequest } from './read-request.ts';
+import { isPlainSync, type ReadRequest } from './read-request.ts';
 import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
@@ -20,21 +20,20 @@ interface PartitionsToRead {
 }
 
 /**
- * The configured types, else those that the service lists and those that have rows. null: none are configured, and the service
- * does not list them. Error: the list's, when no type is stored.
+ * The configured types, else those that the service lists and those that have rows; without a usable list those that were stored
+ * last. null: none are configured or stored, and the service does not list them. Error: the list's, when no type is stored.
  */
 async function* findTypes(read: ReadRequest): Steps<PartitionsToRead | null> {
   const { settings, service, state, warehouse } = read;
   if (settings.equipmentTypes.length > 0) return { types: [...new Set(settings.equipmentTypes)] };
   const method = 'equipmenttypes.list';
-  if (isLeftAlone((await warehouse.readOptionalMethods()).get(method))) return null;
-  const { records: found, result, failure } = await readOptionalList(service, method);
-  if (isNotOffered(result.code)) {
-    yield writes({ kind: 'methods', results: [result] });
-    return null;
-  }
+  const known = (await warehouse.readOptionalMethods()).get(method);
+  const isAsked = !isPlainSync(read) || !isLeftAlone(known);
+  const list = isAsked ? await readOptionalList(service, method) : undefined;
+  const { code } = list?.result ?? known ?? { code: null };
+  if (list !== undefined && isNotOffered(code)) yield writes({ kind: 'methods', results: [list.result] });
   const { named, withRows } = await warehouse.readTypes();
-  const listed = new Set(found.map((one) => recordName(one, 'id')));
+  const listed = new Set(list?.records.map((one) => recordName(one, 'id')));
   // The stored types of an account that was moved are those of its old address.
   const isShort = !state.isMoved && 2 * named.filter((id) => listed.has(id)).length < named.length;
   if (listed.size > 0 && !isShort) {
@@ -42,8 +41,9 @@ async function* findTypes(read: ReadRequest): Steps<PartitionsToRead | null> {
     return { types: [...listed, ...unlisted], unlisted };
   }
   const types = [...new Set([...named, ...withRows])];
-  if (types.length === 0 && failure !== null) throw failure;
-  const why = failure === null ? `has ${formatNumber(listed.size, 'type')}` : `failed (${failure.code})`;
+  if (types.length === 0 && isNotOffered(code)) return null;
+  if (types.length === 0 && list?.failure != null) throw list.failure;
+  const why = code === null ? `has ${formatNumber(listed.size, 'type')}` : `failed (${code})`;
   return { types, note: `${method} ${why}, so the types stored last were read: ${types.length}` };
 }
 
