@@ -1,5 +1,6 @@
 /** Names of ids, and equipment types, from the lists that the service may have. */
 import { expect, test } from 'vitest';
+import { moveSource } from '../../src/engine/control-tables/sources.ts';
 import { NAMING_LISTS } from '../../src/engine/streams/optional-methods.ts';
 import { runFailure, type RunResult } from '../../src/engine/sync/run.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
@@ -32,6 +33,11 @@ async function count(worker: TestWorker, from: string): Promise<number> {
 const later = (worker: TestWorker, interval: string) =>
   worker.query(`update safety_sync.optional_methods
     set asked_at = asked_at - interval '${interval}', read_at = read_at - interval '${interval}'`);
+
+async function moveTo({ connection, ...worker }: TestWorker, address: string): Promise<void> {
+  await worker.query(`insert into safety_sync.sources (account_id, address) values ('default', 'old')`);
+  await moveSource(connection.db, 'default', { address, service_id: null, service_name: null });
+}
 
 const sync = async (worker: TestWorker, trigger: 'schedule' | 'manual' = 'schedule'): Promise<RunResult> =>
   await worker.run('names', { trigger });
@@ -327,11 +333,24 @@ test('after a move the lists of the new address count, however few of the stored
   }
   for (const [, one] of [...store.equipment])
     store.equipment.put({ ...one, equipmentType_id: `new ${one.equipmentType_id}` });
-  await worker.query(`insert into safety_sync.sources (account_id, address, moved_at) values ('default', 'new', now())
-    on conflict (account_id) do update set moved_at = excluded.moved_at`);
-  await worker.query('update safety_sync.stream_state set last_success_at = null');
-  await later(worker, '1 day');
+  await moveTo(worker, 'new');
   for (const stream of ['names', 'equipments']) expectSucceeded(await worker.run(stream));
   expect(await count(worker, 'safety.equipment where _deleted_at is null')).toBe(store.equipment.size);
   expect(await count(worker, 'safety.equipment_types')).toBe(equipmenttypes.size);
+});
+
+test('after a move a list that fails makes no other one due again, and a list that comes back empty later removes none', async () => {
+  const worker = await open({ mostRetries: 0 });
+  const { faults, store } = worker.sandbox;
+  const fail = () => faults.next(({ method }) => method === 'projects.list', { kind: 'serverError' });
+  expectSucceeded(await sync(worker));
+  await moveTo(worker, 'new');
+  fail();
+  expect(runFailure(await sync(worker))).toMatchObject({ code: 'server_error' });
+  expect(await sync(worker)).toMatchObject({ outcome: 'skipped', requests: 0 });
+  store.lists.forms.clear();
+  fail();
+  await later(worker, '1 day');
+  expect(runFailure(await sync(worker))).toMatchObject({ code: 'server_error' });
+  expect(await count(worker, `safety.names where kind = 'form' and _deleted_at is null`)).toBeGreaterThan(0);
 });

@@ -9,6 +9,7 @@ import {
   type MethodResult,
   NAMING_LISTS,
   type OptionalListName,
+  wasNeverRead,
 } from '../streams/optional-methods.ts';
 import type { NamesState } from '../streams/state.ts';
 import { isOfOneRequest, readOptionalList } from './list.ts';
@@ -74,6 +75,8 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   if (due.length === 0) return nothingDue(read, states);
   const results: MethodResult[] = [];
   const complete: string[] = [];
+  /** Kinds without a list that was read, from this address: what is stored of them is of another one. */
+  const firstRead: string[] = [];
   let failure: SafetySyncError | null = null;
 
   /** The data lists that metafields name, after a commit; null: the types, which have the metafields, are not known. */
@@ -113,6 +116,7 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
     results.push(result.code === null ? { ...result, unnamed: unnamedOf(method, state) } : result);
     yield records(names);
     if (result.code === null) complete.push(...kindsOf(method));
+    if (wasNeverRead(states.get(method))) firstRead.push(...kindsOf(method));
     failure ??= reason;
     // A service that does not respond would fail for each further list after all retries again.
     if (reason !== null && !isOfOneRequest(reason)) break;
@@ -123,11 +127,11 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   if (isNoneOffered(known, NAMING_LISTS)) return NONE_OFFERED;
   // Without a list that has failed and is not due yet, the run has not read every list.
   if (onlyRecord === undefined) failure ??= waitingFailure(known, NAMING_LISTS);
-  // Kinds with a list of at least half of their stored names; the names of others stay, unless the account was moved.
+  // Kinds with a list of at least half of their stored names; the names of others stay, but for those of an address before.
   const only = (values: readonly string[]) => ({ partitions: null, only: { column: 'kind', values } });
-  if (read.state.isMoved) return { kind: 'read', covered: only(complete), failure };
   const vanished = [...(await warehouse.findVanished(only(complete)))].map(kindOfKey);
   const isHalf = (kind: string) =>
+    firstRead.includes(kind) ||
     2 * vanished.filter((one) => one === kind).length <= (state.live.get(kind) ?? 0);
   return { kind: 'read', covered: only(complete.filter(isHalf)), failure };
 }

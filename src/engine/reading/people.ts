@@ -11,6 +11,7 @@ import {
   isNotOffered,
   type MethodState,
   type UserForm,
+  wasNeverRead,
 } from '../streams/optional-methods.ts';
 import { isWireRecord, recordKey } from '../streams/wire.ts';
 import { NONE_OFFERED, nothingDue } from './names.ts';
@@ -97,7 +98,8 @@ export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
     const { result, failure, ...list } = await readOptionalList(service, 'users.list');
     const count = new Set(list.records.map((one) => recordName(one, stream.keyField))).size;
     const isRead = result.code === null;
-    const isShort = isRead && !state.isMoved && (count === 0 || count * 2 < listed);
+    const isOfOldAddress = state.isMoved && wasNeverRead(methods.get('users.list'));
+    const isShort = isRead && !isOfOldAddress && (count === 0 || count * 2 < listed);
     if (isShort && listed > 0)
       notes.push(`users.list has ${count} people, of ${listed} before: nobody is marked deleted`);
     const isWhole = isRead && !isShort && service.meter.unknownMembers.size === 0;

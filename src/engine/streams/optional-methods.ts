@@ -116,6 +116,9 @@ const NOT_OFFERED_MS = 7 * DAY_MS;
 export const isLeftAlone = (state: MethodState | undefined): boolean =>
   state !== undefined && isNotOffered(state.code) && state.askedAgoMs < NOT_OFFERED_MS;
 
+/** Not since the account was moved to another address, which forgets the results. */
+export const wasNeverRead = (state: MethodState | undefined): boolean => (state?.readAgoMs ?? null) === null;
+
 /**
  * Whether a list is asked now: once a day, hourly after a failure or while it may name new ids (`mayName`), and weekly where it is
  * not offered.
@@ -124,6 +127,6 @@ export function isListDue(state: MethodState | undefined, mayName = false): bool
   if (state === undefined) return true;
   const { askedAgoMs, readAgoMs, code } = state;
   if (isNotOffered(code)) return !isLeftAlone(state);
-  if (code === null && readAgoMs === null) return true;
+  if (code === null && wasNeverRead(state)) return true;
   return askedAgoMs >= HOUR_MS && (code !== null || mayName || (readAgoMs ?? Infinity) >= DAY_MS);
 }

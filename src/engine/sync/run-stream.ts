@@ -13,7 +13,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
 import { markFailed, withSpan } from '../../shared/with-span.ts';
 import { runsLast, streamNamed } from '../streams/index.ts';
-import type { StreamName } from '../streams/stream.ts';
+import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import {
   createRunMeter,
   isOfSingleRecords,
@@ -61,9 +61,15 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
   });
 }
 
-/** At a new address of the service the first run reads everything, and deletes what that address lacks, without the guard. */
-const afterMove = (request: RunRequest): RunRequest =>
-  readsWholeStream(request) ? { ...request, kind: 'reconcile', allowMassDelete: true } : request;
+/**
+ * At a new address of the service the first run reads everything, and deletes what that address lacks, without the guard. Optional
+ * lists are due there by themselves: a list that fails makes no other one due again.
+ */
+function afterMove(request: RunRequest, { readMode }: StreamDefinition): RunRequest {
+  if (!readsWholeStream(request)) return request;
+  const kind = ['names', 'people'].includes(readMode.kind) ? request.kind : 'reconcile';
+  return { ...request, kind, allowMassDelete: true };
+}
 
 /** The part of a run that needs the lock. */
 async function runInSession(
@@ -82,7 +88,8 @@ async function runInSession(
   await assertMigrated(connection);
   await closeOpenRuns(db, scope);
   const state = await openStreamState(db, scope);
-  const request = state.isMoved ? afterMove(asked) : asked;
+  const stream = streamNamed(asked.stream, context.streams);
+  const request = state.isMoved ? afterMove(asked, stream) : asked;
   const watermark = toIso(state.watermark);
   Object.assign(meter, { watermarkBefore: watermark, watermarkAfter: watermark });
   const begun = { account_id: accountId, stream: asked.stream, kind, trigger, owner };
@@ -90,7 +97,6 @@ async function runInSession(
   meter.runId = runId;
   let load: Load | undefined;
   try {
-    const stream = streamNamed(request.stream, context.streams);
     const cleaning = { stream, accountId, settings: privacy, signal };
     const { protection, cleaned } = await applyPrivacy(session, cleaning);
     if (cleaned !== undefined) events.onCleaned?.(stream.name, cleaned);
