@@ -66,6 +66,17 @@ describe('drift', () => {
   });
 });
 
+test('a service that refuses the number people see is asked without it, and a quiet tick sends no refused request', async () => {
+  await start();
+  const isNumbered = ({ params }: { params: object }) => 'followup_display_id' in params;
+  worker.sandbox.faults.next(isNumbered, { kind: 'error', error: 'parameter_unexpected' }, Infinity);
+  await sync();
+  expect(await counted()).toMatchObject({ requests: 2 });
+  expect(await worker.query(`select display_id from safety.followups where display_id is not null`)).toEqual(
+    [],
+  );
+});
+
 test('a reconcile that closes a failed slice counts all that it repaired, however long it takes', async () => {
   let ms = 0;
   await start({ clock: { ...systemClock, monotonicMs: () => (ms += 2_000) } });

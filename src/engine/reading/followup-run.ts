@@ -11,10 +11,10 @@ const MOST_FAILING = 10;
 
 export type FollowupRun = ReturnType<typeof createFollowupRun>;
 
-/** Its first request finds out whether the service knows the number that people see. */
-export function createFollowupRun(read: ReadRequest) {
+/** `optional`: parameters that are left out from the first request on that refuses them. */
+export function createFollowupRun(read: ReadRequest, optional: { params: Params }) {
   const { stream, service } = read;
-  const list = { ...askedOf(stream), optional: { params: { followup_display_id: true } } };
+  const list = { ...askedOf(stream), optional };
   const { method, keyField, pageSize = 1 } = list;
 
   /** `isSuspect`: a similar request failed, and two attempts show whether this one does, too. */

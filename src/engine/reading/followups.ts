@@ -2,11 +2,12 @@
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration, formatNumber } from '../../shared/format.ts';
 import { HOUR_MS } from '../../shared/time.ts';
+import { isLeftAlone } from '../streams/optional-methods.ts';
 import type { StateChange, TimeSlice } from '../streams/state.ts';
 import { readBackfill } from './backfill.ts';
 import { describeRange, isSameRange, isWholeTime, unionOf, WHOLE_TIME } from './creation-time.ts';
 import { createFollowupRun, type FollowupRun } from './followup-run.ts';
-import type { ReadRequest } from './read-request.ts';
+import type { Params, ReadRequest } from './read-request.ts';
 import { type ReadOutcome, type Steps, writes } from './step.ts';
 import { walk } from './walk.ts';
 import { nextWatermark } from './watermark.ts';
@@ -143,9 +144,22 @@ async function* readDrift(run: FollowupRun, readUpTo: number): Steps<ReadOutcome
   return toOutcome(run, { watermark });
 }
 
+/** A service may refuse to send the number that people see. Its refusal is remembered like that of a method. */
+const DISPLAY_ID = 'followup_display_id';
+
 export async function* readFollowups(read: ReadRequest): Steps<ReadOutcome> {
+  const method = `${read.stream.method} with ${DISPLAY_ID}`;
+  const isRefused = isLeftAlone((await read.warehouse.readOptionalMethods()).get(method));
+  const optional: { params: Params } = { params: isRefused ? {} : { [DISPLAY_ID]: true } };
+  const outcome = yield* readRun(createFollowupRun(read, optional));
+  if (!isRefused && !(DISPLAY_ID in optional.params))
+    yield writes({ kind: 'methods', results: [{ method, code: 'parameter_unexpected' }] });
+  return outcome;
+}
+
+async function* readRun(run: FollowupRun): Steps<ReadOutcome> {
+  const { read } = run;
   const { kind, filters, state } = read;
-  const run = createFollowupRun(read);
   const { watermark } = state;
   if (filters !== undefined) {
     yield* walk(run, WHOLE_TIME, { filters });
