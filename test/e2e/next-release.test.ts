@@ -11,7 +11,8 @@ beforeEach(async () => {
   role = await createRole(worker);
 });
 
-const migrate = () => next.run(['migrate'], { DATABASE_URL: worker.url });
+const migrate = (onStderr?: (text: string) => void) =>
+  next.run(['migrate'], { DATABASE_URL: worker.url }, onStderr);
 const grantsOf = (view: string) =>
   worker.query(`select grantee, privilege_type, is_grantable from information_schema.role_table_grants
     where table_schema = 'safety' and table_name = '${view}' and grantee = '${role}'`);
@@ -98,9 +99,10 @@ test('while a session is idle in a transaction, a migration gives way to other r
   const idle = connectForTest(worker.url, { applicationName: 'forgotten', isSession: true });
   await idle.query('begin');
   await idle.query('select count(*) from safety.followup_overview');
-  const migrated = migrate();
+  let said = '';
+  const migrated = migrate((text) => (said += text));
   const attempts = new Set<string>();
-  const seeAttempts = async (): Promise<number> => {
+  const isRepeatedAndSaid = async (): Promise<boolean> => {
     const rows = await worker.query<{
       begun: string;
     }>(`select query_start::text as begun from pg_stat_activity
@@ -108,13 +110,11 @@ test('while a session is idle in a transaction, a migration gives way to other r
     for (const { begun } of rows) attempts.add(begun);
     // Answered each time: the migration gives way.
     await worker.query('select count(*) from safety.followup_overview');
-    return attempts.size;
+    return attempts.size > 1 && said.includes('forgotten');
   };
-  await expect.poll(seeAttempts, { interval: 20 }).toBe(2);
+  await expect.poll(isRepeatedAndSaid, { interval: 20 }).toBe(true);
   await idle.query('commit');
-  const { code, stderr } = await migrated;
-  expect(stderr).toContain('forgotten');
-  expect(code).toBe(0);
+  expect((await migrated).code).toBe(0);
   expect(await worker.query('select one_more from safety.followup_overview')).toEqual([]);
 });
 

@@ -20,7 +20,11 @@ interface NextRelease {
   /** Replaces a text in a view's file; the text must occur once. */
   editView(name: string, search: string, replace: string): Promise<void>;
   addView(name: string, sql: string): Promise<void>;
-  run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended>;
+  run(
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    onStderr?: (text: string) => void,
+  ): Promise<Ended>;
   close(): Promise<void>;
 }
 
@@ -56,15 +60,16 @@ export async function createNextRelease(): Promise<NextRelease> {
         return text.replace(search, replace);
       }),
     addView: (name, sql) => writeFile(join(folder, 'migrations', 'views', `${name}.sql`), sql),
-    run: (args, env) =>
+    run: (args, env, onStderr = () => undefined) =>
       new Promise((resolve) => {
-        execFile(
+        const child = execFile(
           process.execPath,
           [join(folder, 'dist', 'main.js'), ...args],
           { cwd: folder, env: { PATH: process.env['PATH'], HOME: folder, ...env } },
           (error, stdout, stderr) =>
             resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
         );
+        child.stderr?.on('data', onStderr);
       }),
     close: () => rm(folder, { recursive: true, force: true }),
   };
