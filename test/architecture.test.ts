@@ -175,60 +175,10 @@ it.each([
   expect(users.sort()).toEqual(files);
 });
 
-/** Names that a file exports, without tables and schemas of the database. */
-function exportedBy(text: string): string[] {
-  const exported = /^export (?:async )?(?:const|function\*?|class|interface|type) (\w+)(.*)$/gm;
-  return [...text.matchAll(exported)]
-    .filter(([, , rest = '']) => !/Schema\.table\(|(?:control|safety)Table\(|pgSchema\(/.test(rest))
-    .map(([, name = '']) => name);
-}
-
-/** `path name` of everything of `src` that the files of a folder import; `path *` of files that are imported as a whole. */
-function readNamedImports(folder: string): string[] {
-  const named = /(?:import|export)\s+(?:type\s+)?(\*|\{[^}]*\})[^'{};]*from\s*'(\.[^']*)'/g;
-  const late = /(\{[^{}]*\})\s*=\s*await import\(\s*'(\.[^']*)'/g;
-  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .flatMap((file) => {
-      const text = readFileSync(join(ROOT, folder, file), 'utf8');
-      // `(await import('./sync.ts')).sync`
-      const one = [...text.matchAll(/\(await import\('(\.[^']*)'\)\)\.(\w+)/g)].map(
-        ([all, from = '', name = '']) => [all, name, from],
-      );
-      return [...text.matchAll(named), ...text.matchAll(late), ...one].flatMap(
-        ([, names = '', from = '']) => {
-          const path = relative(SRC, join(ROOT, folder, dirname(file), from)).replaceAll('\\', '/');
-          return names
-            .replace(/^\{|\}$/g, '')
-            .split(',')
-            .map(
-              (name) =>
-                `${path} ${
-                  name
-                    .trim()
-                    .replace(/^type\s+/, '')
-                    .split(/[\s:]/)[0] ?? ''
-                }`,
-            );
-        },
-      );
-    });
-}
-
 describe('files', () => {
   it('every file has at most 300 lines', () => {
     const long = sources.filter(({ text }) => text.split('\n').length > 300).map(({ path }) => path);
     expect(long).toEqual([]);
-  });
-
-  it('every export has an importer, except tables and schemas, which drizzle-kit reads', () => {
-    const imported = new Set(['src', 'test', 'bench'].flatMap(readNamedImports));
-    const unused = sources
-      .filter(({ path }) => path !== 'sandbox/index.ts')
-      .filter(({ path }) => !imported.has(`${path} *`))
-      .flatMap(({ path, text }) => exportedBy(text).map((name) => `${path} ${name}`))
-      .filter((one) => !imported.has(one));
-    expect(unused).toEqual([]);
   });
 
   it('no file decides by the text of an error, because recovery and code exist for that', () => {
