@@ -236,7 +236,7 @@ it('no alert contains a secret or a text that the service or a gateway has sent'
   expect(JSON.stringify(await worker.query('select * from safety_sync.runs'))).toContain(CANARY);
   await one.look();
   expect(hook.texts[0]).toContain('Follow-ups fail (service_error_unknown)');
-  expect(mail.mails[0]?.parts['text/plain']).toContain('response_not_json');
+  expect(mail.mails[0]?.text).toContain('response_not_json');
   const outbox = await worker.query('select * from safety_sync.outbox');
   const sent = JSON.stringify([hook.bodies, mail.mails, one.lines, outbox]);
   for (const secret of [CANARY, worker.sandbox.token, HOOK_SECRET, MAIL_PASSWORD])

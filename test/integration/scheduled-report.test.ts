@@ -92,8 +92,8 @@ it('one of several workers makes a due report: page and workbook in REPORT_DIR, 
   const [open] = await worker.query<{ count: number }>(
     `select count(*)::int as count from safety.followups where is_open and _deleted_at is null`,
   );
-  expect(sent?.parts['text/plain']).toContain(`Open follow-ups: ${open?.count ?? 0} (`);
-  expect(sent?.parts['text/plain']).toContain('Stop or replace today');
+  expect(sent?.text).toContain(`Open follow-ups: ${open?.count ?? 0} (`);
+  expect(sent?.text).toContain('Stop or replace today');
   const attached = sent?.files[workbook];
   expect(attached?.equals(await readFile(join(folder, workbook)))).toBe(true);
 });
