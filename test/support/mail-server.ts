@@ -9,7 +9,7 @@ type Mail = Awaited<ReturnType<typeof toMail>>;
 
 async function toMail(raw: Buffer, from: string, to: readonly string[]) {
   const {
-    subject,
+    subject = '',
     text = '',
     attachments,
   } = await PostalMime.parse(raw, { attachmentEncoding: 'arraybuffer' });
