@@ -145,9 +145,10 @@ export function findAccounts(env: Environment, read: ReadVariables, needsService
     const label = `${FILE}, entry ${index + 1}${name === undefined ? '' : ` (${name})`}`;
     problems.push(...found.map((problem) => `${label}, ${problem}`));
     if (token !== undefined) tokens.push(token);
-    if (name !== undefined && names.has(name))
-      problems.push(`${label}, name: expected one of its own, another account has it`);
-    if (name !== undefined) names.add(name);
+    if (name !== undefined) {
+      if (names.has(name)) problems.push(`${label}, name: expected one of its own, another account has it`);
+      names.add(name);
+    }
     if (account !== undefined) accounts.push(account);
   }
   return { accounts, tokens };

@@ -30,7 +30,7 @@ export function withoutUserinfo(text: string): string {
 }
 
 /** Without a byte order mark. Throws the errors of reading. */
-export const readText = (path: string): string => readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+export const readText = (path: string): string => new TextDecoder().decode(readFileSync(path));
 
 /** The present text of a file with a secret; undefined: it cannot be read, or is empty. */
 function readSecretFile(path: string): string | undefined {
@@ -107,13 +107,12 @@ export function readVariables(env: Environment): ReadVariables {
     return undefined;
   }
   for (const [name, schema] of Object.entries(VARIABLES)) {
-    values[name] = schema.parse(undefined);
     const text = textOf(name);
-    if (text === undefined) continue;
     const parsed = schema.safeParse(text);
-    const problem = name === 'DATABASE_URL' ? databaseUrlProblem(text) : undefined;
+    const problem = name === 'DATABASE_URL' ? databaseUrlProblem(text ?? '') : undefined;
     if (problem === undefined && parsed.success) values[name] = parsed.data;
     else {
+      values[name] = schema.parse(undefined);
       const got = SECRETS.includes(name)
         ? 'something else (not shown)'
         : withoutUserinfo(JSON.stringify(text));

@@ -16,6 +16,7 @@ function editDistance(one: string, other: string): number {
 export function closestName(typed: string, names: readonly string[], mostErrors = 2): string | undefined {
   const [closest] = names
     .map((name) => ({ name, errors: editDistance(typed, name) }))
+    .filter(({ errors }) => errors <= mostErrors)
     .toSorted((one, other) => one.errors - other.errors);
-  return closest !== undefined && closest.errors <= mostErrors ? closest.name : undefined;
+  return closest?.name;
 }

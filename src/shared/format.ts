@@ -46,7 +46,7 @@ export function formatAge(instant: string | number | null, nowMs: number): strin
 
 /** Seconds after minutes are omitted, because they do not matter on a dashboard: `14 min`, `3 h 20 min`, `2 d`. */
 export function roughly(text: string): string {
-  return text.replace(/(\d+ min) \d+ s/, '$1');
+  return text.replace(/ min \d+ s/, ' min');
 }
 
 /** `a, b, c`, `a, b and 3 more` */

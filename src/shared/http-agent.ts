@@ -12,7 +12,7 @@ function readProxy(): string {
   const { https_proxy: lower, HTTPS_PROXY: upper } = process.env;
   const text = lower ?? upper ?? '';
   const url = text === '' || text.includes('://') ? text : `http://${text}`;
-  if (url === '' || (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol))) return url;
+  if (url === '' || (URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol))) return url;
   const expected = 'expected the address of a proxy, such as http://proxy.example.com:3128';
   throw new SafetySyncError(
     'configuration_invalid',

@@ -35,7 +35,7 @@ export function toMs(instant: string | null): number | null;
 export function toMs(instant: string | null): number | null {
   if (instant === null) return null;
   // As ISO text, because Date.parse takes the year 0001 of any other format for 2001.
-  const iso = instant.replace(/^(\S+) (\S+[+-]\d\d)$/, '$1T$2:00');
+  const iso = instant.replace(/ (\S+[+-]\d\d)$/, 'T$1:00');
   const ms = /^\d{4}-\d\d-\d\d[ T]/.test(instant) ? Date.parse(iso) : Number.NaN;
   if (Number.isNaN(ms)) {
     throw new SafetySyncError('database_error', `PostgreSQL returned ${JSON.stringify(instant)} for a time`);
@@ -57,7 +57,7 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     };
     // Rounded up, because a timer that fires a fraction too early would have to be set again.
     const timer = setTimeout(done, Math.min(LONGEST_TIMER_MS, Math.ceil(ms)));
-    signal?.addEventListener('abort', done, { once: true });
+    signal?.addEventListener('abort', done);
   });
 }
 

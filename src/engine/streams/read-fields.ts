@@ -21,11 +21,9 @@ type Values<F extends FieldMap> = {
  * `at`: the place of the record in its parent, '' or `messages[2].`.
  */
 export function fieldReader<const F extends FieldMap>(fields: F, { ignoresOthers = false } = {}) {
-  const columns = Object.keys(fields);
-  const names = Object.entries(fields).map(([column, { name = column }]) => name);
-  const known = new Set(names);
-  // Functions, because fields are objects of many shapes and calls on them would be slow.
-  const readers = Object.values(fields).map((field): Field<unknown>['read'] => field.read);
+  // Objects of one shape, because fields have many shapes and calls on them would be slow.
+  const readers = Object.entries(fields).map(([column, { name = column, read }]) => ({ column, name, read }));
+  const known = new Set(readers.map((reader) => reader.name));
 
   return (record: WireRecord, addIssue: AddIssue, at = ''): Values<F> => {
     const values: Record<string, unknown> = {};
@@ -40,18 +38,18 @@ export function fieldReader<const F extends FieldMap>(fields: F, { ignoresOthers
         value: 'value' in detail ? detail.value : value,
       });
     let present = 0;
-    for (let index = 0; index < names.length; index += 1) {
-      name = names[index] ?? '';
+    for (const reader of readers) {
+      name = reader.name;
       value = record[name];
       if (value !== undefined) present += 1;
-      values[columns[index] ?? name] = readers[index]?.(value, addProblem);
+      values[reader.column] = reader.read(value, addProblem);
     }
     if (!ignoresOthers && Object.keys(record).length !== present)
       for (const unknown in record) {
         if (known.has(unknown)) continue;
         addIssue({
           kind: 'unknown_field',
-          field: `${at.replace(/\[\d+\]/g, '[]')}${unknown}`,
+          field: `${at.replaceAll(/\d/g, '')}${unknown}`,
           problem: 'the specification names no such field',
           value: record[unknown],
         });

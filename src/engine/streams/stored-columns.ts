@@ -53,7 +53,7 @@ export function storedColumns(stream: StreamDefinition): StoredColumn[] {
     };
     return columns.map((column) => {
       const name = columnName(table, column.name);
-      return { name, needed: whyNeeded(column.name, column.notNull), isText: sent.get(name) ?? false };
+      return { name, needed: whyNeeded(column.name, column.notNull), isText: sent.get(name) === true };
     });
   });
 }

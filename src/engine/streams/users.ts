@@ -69,8 +69,12 @@ function nameOf({ name, firstname, lastname }: WireRecord): string | undefined {
 
 const readUser = fieldReader(fields);
 
-const later = (one: string | null, other: string | null): string | null =>
-  one === null || (other !== null && Date.parse(other) > Date.parse(one)) ? other : one;
+/** The order of ISO texts is that of their times. */
+const latest = (...times: readonly (string | null)[]): string | null =>
+  times
+    .filter((time) => time !== null)
+    .toSorted()
+    .at(-1) ?? null;
 
 export const usersStream: StreamDefinition = {
   name: 'users',
@@ -103,7 +107,7 @@ export const usersStream: StreamDefinition = {
     const read = readUser(record, addIssue);
     const parent: RowOf<typeof users> = addColumns(read, {
       name: read.name || (nameOf(record) ?? null),
-      last_seen_at: later(read.last_seen_at, read.last_mobile_access),
+      last_seen_at: latest(read.last_seen_at, read.last_mobile_access),
     });
     return { parent, children: [] };
   },
