@@ -1,7 +1,7 @@
 import pc from 'picocolors';
 import pino from 'pino';
 import { describe, expect, it, vi } from 'vitest';
-import { formatAge, formatCount, formatDuration, formatTime, nameSome } from '../../../src/shared/format.ts';
+import * as format from '../../../src/shared/format.ts';
 import { parseDate } from '../../../src/cli/arguments.ts';
 import { createProgress } from '../../../src/cli/progress.ts';
 import { renderRows } from '../../../src/cli/table.ts';
@@ -10,14 +10,19 @@ import { sandbox } from '../../../src/cli/verbs/sandbox.ts';
 import { wrapLines } from '../../../src/shared/wrap-lines.ts';
 
 const colors = pc.createColors(false);
+const { formatAge, formatCount, formatDuration, formatNumber, formatTime, nameSome, roughly } = format;
 
 describe('arguments and figures', () => {
   it.each([
     [400, '400 ms'],
-    [999.6, '1.0 s'],
-    [59_600, '1 min'],
-    [3_599_700, '1 h'],
-    [86_380_000, '1 d'],
+    [999.5, '1.0 s'],
+    [9_950, '10 s'],
+    [59_000, '59 s'],
+    [59_500, '1 min'],
+    [3_599_000, '59 min 59 s'],
+    [3_599_500, '1 h'],
+    [86_340_000, '23 h 59 min'],
+    [86_370_000, '1 d'],
     [5 * 86_400_000 + 23.6 * 3_600_000, '6 d'],
   ])('a duration of %d ms is printed as %s', (ms, text) => {
     expect(formatDuration(ms)).toBe(text);
@@ -25,13 +30,15 @@ describe('arguments and figures', () => {
 
   it('an age in the future is printed as just now, and a missing time as never', () => {
     const now = Date.UTC(2026, 2, 2, 12);
-    const ages = ['2026-03-02T11:00:00Z', '2026-03-02T13:00:00Z', null].map((one) => formatAge(one, now));
-    expect(ages).toEqual(['1 h ago', 'just now', 'never']);
+    const ages = [now - 874_000, now - 1000, now - 999, now + 1, null].map((one) => formatAge(one, now));
+    expect(ages).toEqual(['14 min 34 s ago', '1.0 s ago', 'just now', 'just now', 'never']);
+    expect(roughly('14 min 34 s ago')).toBe('14 min ago');
     expect([formatTime(now), formatTime(null)]).toEqual(['2026-03-02 12:00:00Z', '–']);
   });
 
   it('a count has commas, and a long list its beginning and the number of the others', () => {
     expect([999, 1000, 1_234_567].map(formatCount)).toEqual(['999', '1,000', '1,234,567']);
+    expect([0, 1].map((count) => formatNumber(count, 'row'))).toEqual(['0 rows', '1 row']);
     const names = ['a', 'b', 'c'];
     expect([nameSome(names, 3), nameSome(names, 1)]).toEqual(['a, b, c', 'a and 2 more']);
   });
@@ -64,6 +71,7 @@ describe('a line for a terminal', () => {
     );
     const json = `{"note": "${'a word and '.repeat(9)}"}`;
     expect(wrapLines(json, 40)).toBe(json);
+    expect(wrapLines(`  ${path}  ${path} `, undefined)).toBe(`  ${path}  ${path} `);
   });
 
   it('control characters are escapes, colours stay, and JSON keeps its meaning', () => {

@@ -144,7 +144,7 @@ describe('problems of an accounts file', () => {
   token: two words
 - name: east
   token_file: absent
-  shedule: off
+  id: 7
   schedule:
     folowups: off
     users: daily
@@ -161,7 +161,7 @@ describe('problems of an accounts file', () => {
         "SAFETY_ACCOUNTS_FILE, entry 1, token: expected an API token: one line, no spaces, got something else (not shown)",
         "SAFETY_ACCOUNTS_FILE, entry 1, name: expected 1 to 100 letters, digits or _ . @ : -, got "north wind"",
         "SAFETY_ACCOUNTS_FILE, entry 1, base_url: plain http:// to north.example would send the token in the clear; use https://, or set allow_insecure_http: true",
-        "SAFETY_ACCOUNTS_FILE, entry 2 (east), shedule: no such key, there are name, base_url, token, token_file, equipment_types, reporting_timezone, report_title, report_email_to, allow_insecure_http, schedule.all, schedule.resources, schedule.followups, schedule.training-employee-status, schedule.equipments, schedule.completed-trainings, schedule.names, schedule.users, schedule.reconcile, schedule.timezone",
+        "SAFETY_ACCOUNTS_FILE, entry 2 (east), id: no such key, there are name, base_url, token, token_file, equipment_types, reporting_timezone, report_title, report_email_to, allow_insecure_http, schedule.all, schedule.resources, schedule.followups, schedule.training-employee-status, schedule.equipments, schedule.completed-trainings, schedule.names, schedule.users, schedule.reconcile, schedule.timezone",
         "SAFETY_ACCOUNTS_FILE, entry 2 (east), schedule.folowups: no such key, did you mean schedule.followups?",
         "SAFETY_ACCOUNTS_FILE, entry 2 (east), token_file: cannot read the file that it names (ENOENT)",
         "SAFETY_ACCOUNTS_FILE, entry 2 (east), schedule.users: expected a cron expression of 5 or 6 fields, or off, got "daily"",

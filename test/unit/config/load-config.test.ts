@@ -4,9 +4,9 @@ import { expect, test } from 'vitest';
 import { createRedactor } from '../../../src/shared/redact.ts';
 import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
-import { describeUnlimited, requestsPerMinuteOf } from '../../../src/config/account-config.ts';
+import { describeUnlimited, offReasonOf, requestsPerMinuteOf } from '../../../src/config/account-config.ts';
 import { listSettings } from '../../support/settings.ts';
-import { recordUrlOf } from '../../../src/shared/record-urls.ts';
+import { isRecordUrlTemplate, recordUrlOf } from '../../../src/shared/record-urls.ts';
 import { createUrlReader } from '../../../src/config/read-variables.ts';
 import { VARIABLES } from '../../../src/config/variables.ts';
 import { folderForTest } from '../../support/lifetime.ts';
@@ -43,7 +43,7 @@ test('all invalid variables are reported at once, each with the expected value, 
     SYNC_CRON_USERS: 'sometimes',
     MAX_DELETE_RATIO: '2',
     LOG_LEVEL: 'loud',
-    DATABASE_URL: 'mysql://root:hidden-password@host/db',
+    DATABASE_URL: 'jdbc:postgresql://root:hidden@password@host/db',
     REPORTING_TIMEZONE: 'CET',
     SAFETY_EQUIPMENT_TYPES: '21;22',
     SAFETY_ACCOUNT: '',
@@ -71,6 +71,9 @@ test('all invalid variables are reported at once, each with the expected value, 
       - MAX_DELETE_RATIO: expected a number from 0 to 1, got "2"
       - SYNC_CRON_USERS: expected a cron expression of 5 or 6 fields, or off, got "sometimes""
   `);
+  expect(problemsOf({ ...good, SMTP_URL: 'smtp:mail.example' })).toContain('SMTP_URL: expected smtp://');
+  for (const REPORTING_TIMEZONE of ['cet', 'Oslo', '+02:00'])
+    expect(problemsOf({ ...good, REPORTING_TIMEZONE })).toContain('the name of a time zone with a place');
 });
 
 test('URL and token are sufficient, and every setting that .env.example names exists and has the default shown there', () => {
@@ -132,6 +135,14 @@ test('a record URL contains the id of the record, URL-encoded', () => {
   for (const id of [null, '', `pseudonym:${'ab'.repeat(16)}`])
     expect(recordUrlOf(recordUrls, 'followup', { id })).toBeNull();
   expect(recordUrlOf(recordUrls, 'resource', { id: '7' })).toBeNull();
+  expect(recordUrlOf({ resource: 'https://a.example/{form_id}/{id}' }, 'resource', { id: '7' })).toBeNull();
+});
+
+test.each(
+  `https://me@a.example/{id},https://:word@a.example/{id},https://a.example/a b/{id},https://a.example/all,ftp://a.example/{id},
+a.example/{id},https://%{id}e.example/,https://4{id}94967296/`.split(/,\s?/),
+)('the record URL %s is refused', (template) => {
+  expect(isRecordUrlTemplate(template)).toBe(false);
 });
 
 test('in the container a missing DATABASE_URL is a problem', () => {
@@ -154,7 +165,7 @@ test.each(['DATABASE_URL_FILE', 'SAFETY_TOKEN_FILE', 'SAFETY_ACCOUNTS_FILE', 'SA
   (name) => {
     const secret = 'postgres://owner:hid@den/word@database.example /warehouse';
     const said = problemsOf({ SAFETY_BASE_URL: good.SAFETY_BASE_URL, [name]: secret });
-    expect(said).toContain(name);
+    expect(said).toMatch(new RegExp(`${name}: (?:expected|cannot read)`));
     expect(said).not.toMatch(/owner|hid|den\/|word@/);
   },
 );
@@ -258,6 +269,10 @@ test('webhook URLs, their paths and every spelling of a password are redacted', 
     'secret-word of privacy',
   ])
     expect(redact(text)).not.toMatch(/secret-(path|word)|privacy/);
+  expect(load({ ...good, ALERT_WEBHOOK_URL: 'https://hooks.example/T1/abcd' }).secrets).toEqual([
+    ...[good.SAFETY_TOKEN, 'https://hooks.example/T1/abcd', '/T1/abcd'],
+  ]);
+  expect(load({}, false).secrets).toEqual([]);
   // A short one may be a word, too.
   const { secrets } = load({ ...good, ...mail, SMTP_URL: 'smtp://me:pass@mail.example' });
   expect(createRedactor(secrets)('pass: smtp://me:pass@other')).toBe('pass: smtp://[secret]other');
@@ -279,7 +294,8 @@ test('each limit has a variable of its own', () => {
     ...{ RETRY_MIN_DELAY_MS: '4', RETRY_MAX_DELAY_MS: '5', FOLLOWUPS_OVERLAP_MS: '6' },
     ...{ RETENTION_DELETED_DAYS: '7', RETENTION_RUNS_DAYS: '8', RETENTION_ISSUES_DAYS: '9' },
     ...{ HTTP_HOST: 'h', HTTP_PORT: '65535', HTTP_ALLOWED_HOSTS: 'a.example, ,b', HTTP_REPORT: 'yes' },
-    ...{ FRESHNESS_BUDGET_MINUTES: '11', MAX_DELETE_RATIO: '0.12' },
+    ...{ FRESHNESS_BUDGET_MINUTES: '11', MAX_DELETE_RATIO: '0.12', USERS_KEEP: 'email, phones' },
+    REPORTING_TIMEZONE: 'UTC',
   };
   expect(load({ ...good, ...env })).toMatchObject({
     api: { concurrency: 1, requestTimeoutMs: 2, mostRetries: 3, retryMinDelayMs: 4, retryMaxDelayMs: 5 },
@@ -287,6 +303,7 @@ test('each limit has a variable of its own', () => {
     retention: { deletedDays: 7, runsDays: 8, issuesDays: 9 },
     http: { host: 'h', port: 65_535, allowedHosts: ['a.example', 'b'], hasReport: true },
     freshnessBudgetMinutes: 11,
+    privacy: { keep: ['email', 'phones'] },
   });
 });
 
@@ -294,6 +311,16 @@ test('settings that are usable and perhaps a mistake are warnings', () => {
   const { unlimited, unknown } = load({ ...good, API_REQUESTS_PER_MINUTE: 'off', SYNC_CORN: 'x' }).warnings;
   expect([unlimited, unknown].join()).toMatch(/no request limit.*SYNC_CORN/);
   expect(load(good).warnings).toEqual({ unlimited: null, unknown: null });
+});
+
+test('a stream is off that is not scheduled, not offered, or has no equipment types', () => {
+  const reasonOf = (stream: string, isOffered: boolean, env: Env = {}) =>
+    load({ ...good, ...env }).accounts.map((account) => offReasonOf(account, { stream, isOffered }))[0];
+  expect(reasonOf('resources', true)).toBeNull();
+  expect(reasonOf('resources', true, { SYNC_CRON: 'off' })).toBe('not scheduled');
+  expect(reasonOf('completed-trainings', false)).toBe('not offered');
+  expect(reasonOf('equipments', false)).toBe('no equipment types');
+  expect(reasonOf('equipments', false, { SAFETY_EQUIPMENT_TYPES: '21' })).toBeNull();
 });
 
 test('pseudonyms need a key', () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { cutResponse } from '../../../src/engine/api/list-cutter.ts';
 import { parseRecord, toReadRecord, toStorable } from '../../../src/engine/loading/record.ts';
 import { equipmentsStream } from '../../../src/engine/streams/equipments.ts';
+import { parseReceived, Received } from '../../../src/shared/received.ts';
 import { resourcesStream } from '../../../src/engine/streams/resources.ts';
 
 const source = { stream: resourcesStream, about: {}, protection: null };
@@ -29,6 +30,14 @@ describe('text that PostgreSQL refuses', () => {
 });
 
 describe('keys and checksums of records', () => {
+  test('a record that was parsed has the fields of an object, and a text that is no JSON is not shown', () => {
+    const sent = { length: 7 };
+    expect(Received.of(sent).field('length')).toBe(7);
+    expect(Received.of(sent).parse()).toBe(sent);
+    for (const other of [null, ['a'], 'text', 7]) expect(Received.of(other).field('length')).toBeUndefined();
+    expect(() => parseReceived('{"token":')).toThrow(/^an element of the list is not JSON$/);
+  });
+
   test('the key of a record is read, also if its field name is written with an escape', () => {
     expect(read('{"\\u0069d":"7","title":"a"}').key).toBe('7');
     expect(read('{"title":"a"}').key).toBeNull();

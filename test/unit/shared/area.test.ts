@@ -6,12 +6,14 @@ test('an area is a kind and a name; another kind, or none of the two, is no area
     kind: 'field_office',
     name: 'Houston = yard',
   });
+  expect(parseArea('client=Acme')).toEqual({ kind: 'client', name: 'Acme' });
   for (const text of [
     'office=Houston',
     'field_office=',
     '=Houston',
     'Houston',
     'an field_office=Houston',
+    'client=a\nb',
     '',
   ])
     expect(parseArea(text), text).toBeNull();

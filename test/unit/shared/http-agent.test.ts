@@ -3,6 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createHttpAgent } from '../../../src/shared/http-agent.ts';
+import { isLoopback } from '../../../src/shared/loopback.ts';
 import { untilTestEnds } from '../../support/lifetime.ts';
 
 afterEach(() => vi.unstubAllEnvs());
@@ -32,6 +33,24 @@ test('a request goes through the proxy of HTTPS_PROXY, which alone gets its user
 test('a proxy that is no URL is a problem of its variable, which is not shown; an empty one is none', () => {
   vi.stubEnv('HTTPS_PROXY', '');
   agentFor('https://service.example');
-  vi.stubEnv('HTTPS_PROXY', 'ftp://u:secret@x');
-  expect(() => agentFor('https://service.example')).toThrow(/^HTTPS_PROXY: expected .* \(not shown\)$/);
+  for (const proxy of ['ftp://u:secret@x', 'shttp://u:secret@x']) {
+    vi.stubEnv('HTTPS_PROXY', proxy);
+    expect(() => agentFor('https://service.example')).toThrow(/^HTTPS_PROXY: expected .* \(not shown\)$/);
+  }
+});
+
+test('a closed agent sends no request', async () => {
+  const agent = agentFor('http://127.0.0.1:1');
+  await agent.close();
+  await expect(agent.request({ method: 'GET', path: '/' })).rejects.toThrow('destroyed');
+});
+
+test.each([
+  ['localhost', true],
+  ['::1', true],
+  ['[::1]', true],
+  ['127.0.0.2', true],
+  ['[::1].example', false],
+])('the host %s is this machine: %s', (host, expected) => {
+  expect(isLoopback(host)).toBe(expected);
 });

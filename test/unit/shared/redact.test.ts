@@ -11,7 +11,9 @@ it('each secret is replaced in every spelling and at every place, as a whole, an
   expect(redact('token-7-and-more')).toBe('[secret]');
   for (const secret of many) expect(redact(`x${secret}y`)).toMatch(/^x\[secret\]\d*y$/);
   expect(redact('canary-on, token-')).toBe('canary-on, token-');
-  expect(createRedactor(['abc'])('abc, null')).toBe('abc, null');
+  expect(createRedactor(['abc'])('abc')).toBe('abc');
+  expect(createRedactor(['abcd'])('abcd')).toBe('[secret]');
+  expect(createRedactor([])('null')).toBe('null');
   secrets.push('a later one');
   expect(redact('a later one')).toBe('[secret]');
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DAY_MS, sleep, toMs, withTimeout } from '../../../src/shared/time.ts';
+import { DAY_MS, sleep, toMs, untilAborted, withTimeout } from '../../../src/shared/time.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -16,9 +16,16 @@ describe('a sleep', () => {
   it('a sleep ends at an abort of its signal, without a remaining timer', async () => {
     const stopping = new AbortController();
     const asleep = sleep(5_000, stopping.signal);
+    let ended = 0;
+    void untilAborted(stopping.signal).then(() => (ended += 1));
+    void sleep(0).then(() => (ended += 1));
+    await Promise.resolve();
+    expect(ended).toBe(1);
     stopping.abort();
     await asleep;
+    await untilAborted(stopping.signal);
     await sleep(5_000, stopping.signal);
+    expect(ended).toBe(2);
     expect(vi.getTimerCount()).toBe(0);
   });
 });
@@ -46,5 +53,11 @@ describe('a time of PostgreSQL', () => {
     ['0099-12-31 23:59:59.999+00', '0099-12-31T23:59:59.999Z'],
   ])('%s is read as %s', (text, expected) => {
     expect(new Date(toMs(text)).toISOString()).toBe(expected);
+  });
+
+  it('a time in another DateStyle than ISO is refused', () => {
+    for (const text of ['12.05.2026 12:30:05+00', '+012026-03-02T12:30:05Z', 'infinity'])
+      expect(() => toMs(text)).toThrow(`PostgreSQL returned "${text}" for a time`);
+    expect(toMs(null)).toBeNull();
   });
 });

@@ -1,10 +1,15 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { generateDrizzleJson } from 'drizzle-kit/api';
+import { getTableName } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { followupsStream } from '../../../src/engine/streams/followups.ts';
 import { equipmentsStream } from '../../../src/engine/streams/equipments.ts';
-import { STREAMS } from '../../../src/engine/streams/index.ts';
+import { STREAMS, streamNamed } from '../../../src/engine/streams/index.ts';
 import { namesStream, toNameRecords } from '../../../src/engine/streams/names.ts';
 import type { OptionalListName } from '../../../src/engine/streams/optional-methods.ts';
-import type { Row, StreamDefinition } from '../../../src/engine/streams/stream.ts';
+import { columnName, userColumns } from '../../../src/engine/streams/stored-columns.ts';
+import { usersStream } from '../../../src/engine/streams/users.ts';
+import type { ReadContext, Row, StreamDefinition } from '../../../src/engine/streams/stream.ts';
 import { Received } from '../../../src/shared/received.ts';
 import { casesOf } from '../../support/proof.ts';
 import { createRandom } from '../../support/seeded-random.ts';
@@ -77,6 +82,7 @@ test.each(STREAMS.filter(({ name }) => name in LISTS).map((stream) => [stream.na
       const record = { ...sent, ...kept };
       const made = stream.toRows(record, { equipmentTypeId: '21' }, () => undefined);
       const rows: readonly (readonly Row[])[] = [[made.parent], ...made.children];
+      expect(rows).toHaveLength(TABLES_OF[name]?.length ?? 0);
       const expected: ExpectedTables = {};
       LISTS[name as keyof typeof LISTS].add(expected, record, '21');
       for (const [at, table] of (TABLES_OF[name] ?? []).entries()) {
@@ -103,13 +109,62 @@ test('the summary of messages has their number, those that hand over, the latest
   });
 });
 
+test.each([
+  [{ name: 'Ann Lee', firstname: 'A', lastname: 'L' }, 'Ann Lee'],
+  [{ name: '', firstname: ' Ann ', lastname: 'Lee' }, 'Ann Lee'],
+  [{ firstname: 'Ann', lastname: ' ' }, 'Ann'],
+  [{ firstname: null, lastname: 'Lee' }, 'Lee'],
+  [{ firstname: ' ', lastname: 7 }, null],
+])('the person %j has the name %s', (record, name) => {
+  expect(usersStream.personal?.nameOf(record) ?? null).toBe(name);
+  expect(usersStream.toRows({ id: '7', ...record }, {}, () => undefined).parent['name']).toBe(name);
+});
+
+/** As drizzle-kit writes it. */
+type Snapshot = Readonly<Record<'tables', Readonly<Record<string, unknown>>>>;
+
+test('a row of training has the time of its list, where the service sends one', () => {
+  const stream = streamNamed('training-employee-status');
+  const timeOf = (about: ReadContext) => stream.toRows({ m_user_id: '7' }, about, () => undefined).parent;
+  expect(timeOf({ calculatedAtMs: 1 })).toMatchObject({ calculated_at: '1970-01-01T00:00:00.001Z' });
+  expect(timeOf({})).toMatchObject({ calculated_at: null });
+  expect(() => streamNamed('training')).toThrow('no stream is named training');
+});
+
+test('the ids of people are in these columns', () => {
+  const expected = `resource_versions.creator_id followups.observer_id followups.assigner_id followups.assignee_id
+    followups.completer_id followup_messages.user_id followup_messages.reassignee_id training_employee_status.user_id
+    equipment.assigned_user_ids equipment.assigned_user_id training_records.user_id training_records.instructor_id
+    users.id users.supervisor_id users.manager_id`;
+  const columns = STREAMS.flatMap(userColumns).map(({ table, column }) => columnName(table, column));
+  expect(columns).toEqual(expected.split(/\s+/));
+});
+
+test('the tables of the streams are those of the last migration', () => {
+  const tables = STREAMS.flatMap(({ parent, children, histories }) => [
+    ...[parent, ...children, ...histories.map(({ states }) => states)],
+  ]);
+  const named = Object.fromEntries(tables.map((table) => [getTableName(table), table]));
+  const declared = generateDrizzleJson(named) as Snapshot;
+  const last = readdirSync('migrations/meta').toSorted().at(-2) ?? '';
+  const migrated = JSON.parse(readFileSync(`migrations/meta/${last}`, 'utf8')) as Snapshot;
+  expect(declared.tables).toEqual(
+    Object.fromEntries(Object.keys(declared.tables).map((name) => [name, migrated.tables[name]])),
+  );
+});
+
 test('each value that cannot be stored is an issue with its place in the record', () => {
   const issuesOf = (stream: StreamDefinition, record: WireObject) => {
     const found: unknown[] = [];
     stream.toRows({ id: 'k', ...record }, {}, ({ kind, field, value }) => found.push([kind, field, value]));
     return found;
   };
-  const last = { id: 'n', date: 2, m_user_id: ['x'], attachments: [{ key: 7, caption: {} }, null] };
+  const last = {
+    id: 'n',
+    date: 2,
+    m_user_id: ['x'],
+    attachments: [{ key: 7, caption: {} }, null, { key: 'k', mood: 'x' }],
+  };
   const messages = [
     { id: 'm', date: 1 },
     { id: 'm', date: 'noon', mood: 'bad' },
@@ -129,6 +184,7 @@ test('each value that cannot be stored is an issue with its place in the record'
     ['field_nulled', 'messages[4].m_user_id', ['x']],
     ['record_rejected', 'messages[4].attachments[1]', null],
     ['field_nulled', 'messages[4].attachments[0].caption', {}],
+    ['unknown_field', 'messages[].attachments[].mood', 'x'],
   ]);
   const long = 'x'.repeat(601);
   const metavalues = { a: true, b: null, c: 'NULL', d: { item_ids: [1, 'x', null] }, e: {}, [long]: 1 };
@@ -139,6 +195,8 @@ test('each value that cannot be stored is an issue with its place in the record'
     ['field_nulled', 'metavalues.e', {}],
     ['record_rejected', 'metavalues', { [long]: 1 }],
   ]);
+  const unasked = { id: 'k', equipmentType_id: '21', metavalues: { [long]: 1 } };
+  expect(equipmentsStream.toRows(unasked, {}, () => undefined).children).toEqual([[], [], []]);
 });
 
 test('records of a list become names; those inside of a record come after it, with its id as parent', () => {
@@ -155,8 +213,9 @@ test('records of a list become names; those inside of a record come after it, wi
     'text',
   ]);
   const noIssue = () => expect.unreachable();
-  const { parent } = namesStream.toRows({ ...form, kind: 'form', parent_id: '3' }, {}, noIssue);
+  const { parent, children } = namesStream.toRows({ ...form, kind: 'form', parent_id: '3' }, {}, noIssue);
   expect(parent).toMatchObject({ _key: 'form:7', id: '7', name: 'Walk', parent_id: '3', code: null });
+  expect(children).toEqual([]);
   const type = { id: '6', title: 'Harness', schedules: 1 };
   expect(namesOf('equipmenttypes.list', [{ ...type, metafields: [{ id: 8, name: 'Size' }, null] }])).toEqual([
     {

@@ -37,8 +37,10 @@ describe('forms of field values', () => {
     ['bigint', wire.bigint, ' 7', refused],
     ['bigint', wire.bigint, '0x10', refused],
     ['bigint', wire.bigint, 'seven', refused],
+    ['bigint', wire.bigint, ['7'], refused],
     ['numeric', wire.numeric, 62.5, taken('62.5')],
     ['numeric', wire.numeric, '62.50', taken('62.5')],
+    ['numeric', wire.numeric, 2 ** 53 - 1, taken('9007199254740991')],
     ['numeric', wire.numeric, 2 ** 53, refused],
     ['numeric', wire.numeric, Infinity, refused],
     ['text', wire.text, 2 ** 53, refused],
@@ -48,20 +50,25 @@ describe('forms of field values', () => {
     ['instant', wire.instant, '1700000000000', taken('2023-11-14T22:13:20.000Z')],
     ['instant', wire.instant, 1.5, taken('1970-01-01T00:00:00.001Z')],
     ['instant', wire.instant, -1, taken('1969-12-31T23:59:59.999Z')],
-    ['instant', wire.instant, Date.parse('0001-01-02T00:00:00Z'), taken('0001-01-02T00:00:00.000Z')],
+    ['instant', wire.instant, Date.parse('0001-01-01T12:00:00Z'), taken('0001-01-01T12:00:00.000Z')],
     ['instant', wire.instant, Date.parse('0000-12-31T00:00:00Z'), refused],
-    ['instant', wire.instant, Date.parse('9999-12-31T00:00:00Z'), taken('9999-12-31T00:00:00.000Z')],
+    ['instant', wire.instant, Date.parse('9999-12-31T09:59:59.999Z'), taken('9999-12-31T09:59:59.999Z')],
     ['instant', wire.instant, Date.parse('+010000-01-01T00:00:00Z'), refused],
     ['instant', wire.instant, '2023-11-14', refused],
     ['day', wire.day, 1_700_000_000_000, taken('2023-11-14')],
     ['day', wire.day, '20240229', taken('2024-02-29')],
     ['day', wire.day, 20_230_229, refused],
+    ['day', wire.day, [20_240_229], refused],
     ['date', wire.date, 20_240_229, taken('2024-02-29')],
     ['date', wire.date, '20240229', taken('2024-02-29')],
     ['date', wire.date, 20_230_229, refused],
     ['date', wire.date, 20_240_431, refused],
+    ['date', wire.date, [20_240_229], refused],
     ['date', wire.date, 0, refused],
     ['date', wire.date, 20_240_229.5, refused],
+    ['date', wire.date, 202_402, refused],
+    ['date', wire.date, 2_024_022, refused],
+    ['date', wire.date, 202_402_290, refused],
     ['date', wire.date, '2024-02-29', refused],
     ['boolean', wire.boolean, 'false', taken(false)],
     ['boolean', wire.boolean, 1, refused],
@@ -82,6 +89,18 @@ describe('forms of field values', () => {
       }
     },
   );
+});
+
+test.each([
+  [[1, 2], 'a list of 2'],
+  [{ a: 1 }, 'an object'],
+  [Infinity, 'number Infinity'],
+  [false, 'boolean false'],
+  ['x'.repeat(58), `text "${'x'.repeat(58)}"`],
+  ['x'.repeat(59), `text "${'x'.repeat(56)}…`],
+  [null, 'null'],
+])('the value %j is described as %s', (value, words) => {
+  expect(wire.describeValue(value)).toBe(words);
 });
 
 test('a value outside of its list of values is kept, with an issue', () => {
