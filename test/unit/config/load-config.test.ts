@@ -313,15 +313,20 @@ test('settings that are usable and perhaps a mistake are warnings', () => {
   expect(load(good).warnings).toEqual({ unlimited: null, unknown: null });
 });
 
-test('a stream is off that is not scheduled, not offered, or has no equipment types', () => {
-  const reasonOf = (stream: string, isOffered: boolean, env: Env = {}) =>
-    load({ ...good, ...env }).accounts.map((account) => offReasonOf(account, { stream, isOffered }))[0];
-  expect(reasonOf('resources', true)).toBeNull();
-  expect(reasonOf('resources', true, { SYNC_CRON: 'off' })).toBe('not scheduled');
-  expect(reasonOf('completed-trainings', false)).toBe('not offered');
-  expect(reasonOf('equipments', false)).toBe('no equipment types');
-  expect(reasonOf('equipments', false, { SAFETY_EQUIPMENT_TYPES: '21' })).toBeNull();
-});
+test.each([
+  ['resources', true, null, {}, null],
+  ['resources', true, null, { SYNC_CRON: 'off' }, 'not scheduled'],
+  ['completed-trainings', false, 1, {}, 'not offered'],
+  ['equipments', false, null, {}, 'no equipment types'],
+  ['equipments', false, 1, {}, null],
+  ['equipments', false, null, { SAFETY_EQUIPMENT_TYPES: '21' }, null],
+])(
+  '%s, offered: %s, read at: %s, with %j, is off because: %s',
+  (stream, isOffered, lastSuccessMs, env, why) => {
+    const [account] = load({ ...good, ...env }).accounts;
+    expect(account && offReasonOf(account, { stream, isOffered, lastSuccessMs })).toBe(why);
+  },
+);
 
 test('pseudonyms need a key', () => {
   expect(problemsOf({ ...good, PRIVACY_PSEUDONYMIZE: 'users.name' })).toContain('PRIVACY_KEY is not set');
