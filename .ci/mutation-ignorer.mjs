@@ -35,7 +35,8 @@ const oneLine = (path) => String(path).replaceAll(/\s+/g, ' ');
 
 /** As far as Stryker is concerned, an answer leaves out the node and all that is inside of it. */
 function shouldIgnore(path) {
-  if (path.node.end - path.node.start > 100) return undefined;
+  const isShort = path.node.end - path.node.start < 100;
+  if (!isShort || !(path.isExpression() || path.isBlockStatement())) return undefined;
   const [text, around] = [oneLine(path), oneLine(path.parentPath)];
   return LEFT_OUT.find(([code, near]) => text === code && around.includes(near))?.[2];
 }
