@@ -1,5 +1,5 @@
 /** Requests to one HTTP server, through the proxy of HTTPS_PROXY unless NO_PROXY has its host. */
-import { type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { SafetySyncError } from './errors.ts';
 import { isLoopback } from './loopback.ts';
 import { MINUTE_MS, SECOND_MS } from './time.ts';
@@ -18,6 +18,17 @@ function readProxy(): string {
     'configuration_invalid',
     `HTTPS_PROXY: ${expected}, got something else (not shown)`,
   );
+}
+
+/** undici connects again and again, without a pause, where a proxy breaks off before it has connected. */
+function createProxyPool(proxy: URL, options: object): Dispatcher {
+  const pool = new Pool(proxy, options);
+  const connect = pool.connect.bind(pool) as (request: object) => Promise<unknown>;
+  const connectOnce = async (request: object): Promise<unknown> =>
+    await connect(request).catch((cause: unknown) => {
+      throw Object.assign(new Error('the proxy broke off', { cause }), { code: 'PROXY_FAILED' });
+    });
+  return Object.assign(pool, { connect: connectOnce });
 }
 
 interface AgentOptions {
@@ -40,6 +51,7 @@ export function createHttpAgent(origin: string, { connections, connectTimeoutMs 
     connect: tls,
     requestTls: tls,
     proxyTls: tls,
+    clientFactory: createProxyPool,
     // As curl: a proxy for https only.
     httpProxy: '',
     httpsProxy: isLoopback(new URL(origin).hostname) ? '' : readProxy(),

@@ -11,12 +11,13 @@ afterEach(() => vi.unstubAllEnvs());
 const agentFor = (origin: string) =>
   untilTestEnds(createHttpAgent(origin, { connections: 1, connectTimeoutMs: 5000 }));
 
-test('a request goes through the proxy of HTTPS_PROXY, which alone gets its user and password, but not for a host of NO_PROXY or this machine', async () => {
+test('a request goes through the proxy of HTTPS_PROXY, which alone gets its user and password, but not for a host of NO_PROXY or this machine; where the proxy breaks off it fails at once', async () => {
   const asked: string[] = [];
   const server = http.createServer();
   server.on('connect', (request, socket) => {
     asked.push(`${request.url ?? ''} ${request.headers['proxy-authorization'] ?? ''}`);
-    socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
+    if (request.url === 'broken.invalid:443') socket.destroy();
+    else socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -27,7 +28,9 @@ test('a request goes through the proxy of HTTPS_PROXY, which alone gets its user
   await expect(ask('https://service.invalid')).rejects.toThrow('407');
   await expect(ask('https://api.excepted.invalid')).rejects.toThrow(/ENOTFOUND|EAI_AGAIN/);
   await expect(ask('https://127.0.0.1:1')).rejects.toThrow('ECONNREFUSED');
-  expect(asked).toEqual([`service.invalid:443 Basic ${btoa('user:secret')}`]);
+  await expect(ask('https://broken.invalid')).rejects.toThrow('the proxy broke off');
+  const login = `Basic ${btoa('user:secret')}`;
+  expect(asked).toEqual([`service.invalid:443 ${login}`, `broken.invalid:443 ${login}`]);
 });
 
 test('a proxy that is no URL is a problem of its variable, which is not shown; an empty one is none', () => {
