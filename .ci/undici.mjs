@@ -4,6 +4,7 @@ import connect from '../node_modules/undici/lib/api/api-connect.js';
 import request from '../node_modules/undici/lib/api/api-request.js';
 
 export { default as EnvHttpProxyAgent } from '../node_modules/undici/lib/dispatcher/env-http-proxy-agent.js';
+export { default as Pool } from '../node_modules/undici/lib/dispatcher/pool.js';
 
 // The agent of a proxy calls connect.
 Object.assign(Dispatcher.prototype, { connect, request });
