@@ -6,6 +6,7 @@ import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { describeUnlimited, offReasonOf, requestsPerMinuteOf } from '../../../src/config/account-config.ts';
 import { listSettings } from '../../support/settings.ts';
+import { isLoopback } from '../../../src/shared/loopback.ts';
 import { isRecordUrlTemplate, recordUrlOf } from '../../../src/shared/record-urls.ts';
 import { createUrlReader } from '../../../src/config/read-variables.ts';
 import { VARIABLES } from '../../../src/config/variables.ts';
@@ -104,6 +105,7 @@ test('plain http is accepted only for this machine, or if insecure http is allow
     load({ ...good, [name]: 'http://service.example', SAFETY_ALLOW_INSECURE_HTTP: 'true' });
     for (const host of ['127.0.0.1:9', '[::1]:9', 'localhost']) load({ ...good, [name]: `http://${host}/` });
   }
+  expect(isLoopback('::1')).toBe(true);
 });
 
 test.each([

@@ -3,7 +3,6 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createHttpAgent } from '../../../src/shared/http-agent.ts';
-import { isLoopback } from '../../../src/shared/loopback.ts';
 import { untilTestEnds } from '../../support/lifetime.ts';
 
 afterEach(() => vi.unstubAllEnvs());
@@ -46,14 +45,4 @@ test('a closed agent sends no request', async () => {
   const agent = agentFor('http://127.0.0.1:1');
   await agent.close();
   await expect(agent.request({ method: 'GET', path: '/' })).rejects.toThrow('destroyed');
-});
-
-test.each([
-  ['localhost', true],
-  ['::1', true],
-  ['[::1]', true],
-  ['127.0.0.2', true],
-  ['[::1].example', false],
-])('the host %s is this machine: %s', (host, expected) => {
-  expect(isLoopback(host)).toBe(expected);
 });
