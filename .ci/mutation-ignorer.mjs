@@ -27,6 +27,8 @@ const LEFT_OUT = [
   ['present += 1', '', SPEED],
   ['value !== undefined', 'present', SPEED],
   ['Object.keys(record).length !== present', '', SPEED],
+  ['last < sentAt', '', 'Equal times are the same.'],
+  ['sentAt < firstResponse', '', 'Equal times are the same.'],
   ["['', true]", 'naming.active', 'No field has the name that is empty, so its value is not used.'],
   ["['', { name: 'name' } as Naming]", '', TYPES],
 ];

@@ -127,18 +127,25 @@ const readRecord = fieldReader(recordFields);
 const readMessages = itemsReader('messages', messageKey.id, messageFields);
 const readAttachment = fieldReader(attachmentFields);
 
-const timesOf = (messages: readonly { readonly sent_at: string | null }[]): string[] =>
-  messages.flatMap(({ sent_at }) => sent_at ?? []).toSorted();
-
-/** If only one of observer and sender is known, they count as different people. */
-function summarize(items: ReturnType<typeof readMessages>, observerId: string | null) {
-  const messages = items.map(({ fields }) => fields);
-  const responses = messages.filter(({ user_id }) => user_id !== observerId);
+/** A loop, because it runs for every follow-up. If only one of observer and sender is known, they count as different people. */
+function summarize(messages: ReturnType<typeof readMessages>, observerId: string | null) {
+  let reassignments = 0;
+  let last: string | null = null;
+  let firstResponse: string | null = null;
+  for (const { fields } of messages) {
+    const { sent_at: sentAt, user_id: userId } = fields;
+    // The message reassigns the follow-up to another person.
+    if ((fields.reassignee_id ?? '') !== '') reassignments += 1;
+    if (sentAt === null) continue;
+    if (last === null || last < sentAt) last = sentAt;
+    const isResponse = userId !== observerId;
+    if (isResponse && (firstResponse === null || sentAt < firstResponse)) firstResponse = sentAt;
+  }
   return {
     _message_count: messages.length,
-    _reassignment_count: messages.filter(({ reassignee_id }) => (reassignee_id ?? '') !== '').length,
-    _last_message_at: timesOf(messages).at(-1) ?? null,
-    _first_response_at: timesOf(responses)[0] ?? null,
+    _reassignment_count: reassignments,
+    _last_message_at: last,
+    _first_response_at: firstResponse,
   };
 }
 
