@@ -30,26 +30,28 @@ const SERVER = `select current_setting('server_version') as version, current_set
 const CHANGED_COLLATION = `select datcollversion as before, pg_database_collation_actual_version(oid) as now from pg_database
   where datname = current_database() and datcollversion <> pg_database_collation_actual_version(oid)`;
 
+const MIGRATE_ADVICE =
+  'This user may not create schemas here: run safety-sync migrate as the owner of the database.';
+
 /** Returns whether the warehouse can be used. */
 export async function checkDatabase(connection: Connection, say: Say): Promise<boolean> {
   const [server] = (await connection.query<Server>(SERVER)) as [Server];
   const found = `PostgreSQL ${server.version}, database ${server.database}, as ${server.owner}`;
-  const refuse = (finding: string, advice: string): false => {
-    say('failed', 'database', finding, advice);
+  const refuse = (what: string, finding: string, advice: string): false => {
+    say('failed', what, finding, advice);
     return false;
   };
-  if (server.number < OLDEST_SERVER) return refuse(found, adviceOf('database_too_old'));
-  if (server.is_read_only) return refuse(`${found}: it is read-only`, READ_ONLY_ADVICE);
+  if (server.number < OLDEST_SERVER) return refuse('database', found, adviceOf('database_too_old'));
+  if (server.is_read_only) return refuse('database', `${found}: it is read-only`, READ_ONLY_ADVICE);
   const lacking = await connection.query<{ name: string }>(LACKING);
   if (lacking.length > 0) {
     const names = lacking.map(({ name }) => name);
     say('ok', 'database', found);
-    say('failed', 'rights', `not on ${nameSome(names, MOST_NAMED)}`, grantsFor(server));
-    return false;
+    return refuse('rights', `not on ${nameSome(names, MOST_NAMED)}`, grantsFor(server));
   }
   const { known, pending, pendingTables } = await readMigrationStatus(connection);
   if (pending === known && server.encoding !== ENCODING)
-    return refuse(`${found}: its encoding is ${server.encoding}`, ENCODING_ADVICE);
+    return refuse('database', `${found}: its encoding is ${server.encoding}`, ENCODING_ADVICE);
   say('ok', 'database', found);
   const missing = `${pending} of ${known} are missing`;
   if (pending === 0) {
@@ -57,31 +59,19 @@ export async function checkDatabase(connection: Connection, say: Say): Promise<b
     say('ok', 'migrations', `all ${known} applied`);
     say('ok', 'rights', 'may read and write every table');
   } else if (server.may_create) say('ok', 'migrations', `${missing}; sync and start apply them`);
-  else
-    say(
-      'failed',
-      'migrations',
-      missing,
-      'This user may not create schemas here: run safety-sync migrate as the owner of the database.',
-    );
+  else say('failed', 'migrations', missing, MIGRATE_ADVICE);
   return pendingTables === 0;
 }
 
 /** Keys of the warehouse do not depend on it, those of other tables of the database may. */
-async function sayCollation(
-  connection: Connection,
-  { number, quoted_database }: Server,
-  say: Say,
-): Promise<void> {
-  if (number < 150_000) return;
+async function sayCollation(connection: Connection, server: Server, say: Say): Promise<void> {
+  if (server.number < 150_000) return;
   const [changed] = await connection.query<{ before: string; now: string }>(CHANGED_COLLATION);
   if (changed === undefined) return;
-  say(
-    'skipped',
-    'collation',
-    `the database was made with version ${changed.before} of its collation, and the system has ${changed.now}`,
-    `Ids and keys of the warehouse do not depend on it; names may sort otherwise. Indexes of other tables on text may be wrong: reindex database ${quoted_database}; alter database ${quoted_database} refresh collation version;`,
-  );
+  const { quoted_database: database } = server;
+  const finding = `the database was made with version ${changed.before} of its collation, and the system has ${changed.now}`;
+  const advice = `Ids and keys of the warehouse do not depend on it; names may sort otherwise. Indexes of other tables on text may be wrong: reindex database ${database}; alter database ${database} refresh collation version;`;
+  say('skipped', 'collation', finding, advice);
 }
 
 /** Schemas and tables that a finding names. */

@@ -155,16 +155,14 @@ export const check: Verb = {
     const failed = checks.filter(({ result }) => result === 'failed');
     const isInOrder = checks.every(({ result }) => result === 'ok');
     const well = isInOrder ? 'Everything is in order.' : 'Nothing failed; skip marks what to look at.';
+    const codes = failed.map(({ code }) =>
+      code === undefined ? EXIT.failed : EXIT_CODE_OF[ERROR_KINDS[code].recovery],
+    );
     const verdict = failed.length === 0 ? well : `${failed.length} of ${checks.length} checks failed.`;
     return {
       json: { checks },
       lines: [`\n${verdict}`],
-      code: Math.max(
-        EXIT.ok,
-        ...failed.map(({ code }) =>
-          code === undefined ? EXIT.failed : EXIT_CODE_OF[ERROR_KINDS[code].recovery],
-        ),
-      ),
+      code: Math.max(EXIT.ok, ...codes),
     };
   },
 };

@@ -63,23 +63,21 @@ export const status: Verb = {
     const { accounts: found, problems, isWell, workerSeenMs, nowMs } = await readProblems(app);
     const runs = await readRuns(db, accountIds);
     const counts = await countRows(db, accountIds);
-    const accounts = found.map(({ id, streams, unread, blockedUntilMs, notOffered }) => {
-      return {
-        account_id: id,
-        blocked_until: toIso(blockedUntilMs),
-        streams: streams.map((facts) => {
-          const isIts = (one: { readonly account_id: string; readonly stream: string }) =>
-            one.account_id === id && one.stream === facts.stream;
-          return toShownStream(facts, runs.find(isIts), counts.find(isIts));
-        }),
-        not_offered: notOffered,
-        unread_equipment_types: unread.map(({ partition, live, readAtMs }) => ({
-          equipment_type_id: partition,
-          live_rows: live,
-          last_read_at: toIso(readAtMs),
-        })),
-      };
-    });
+    const accounts = found.map(({ id, streams, unread, blockedUntilMs, notOffered }) => ({
+      account_id: id,
+      blocked_until: toIso(blockedUntilMs),
+      streams: streams.map((facts) => {
+        const isIts = (one: { readonly account_id: string; readonly stream: string }) =>
+          one.account_id === id && one.stream === facts.stream;
+        return toShownStream(facts, runs.find(isIts), counts.find(isIts));
+      }),
+      not_offered: notOffered,
+      unread_equipment_types: unread.map(({ partition, live, readAtMs }) => ({
+        equipment_type_id: partition,
+        live_rows: live,
+        last_read_at: toIso(readAtMs),
+      })),
+    }));
     const rows = accounts.flatMap((one) =>
       one.streams.map((stream) => ({ account_id: one.account_id, ...stream })),
     );
