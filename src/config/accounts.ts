@@ -5,7 +5,7 @@
  */
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
-import { closestName } from '../shared/closest-name.ts';
+import { closestMatch } from 'leven';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { type AccountConfig, buildAccount } from './account-config.ts';
 import {
@@ -64,7 +64,7 @@ function readEntry(content: unknown, folder: string, outer: VariableValues) {
     const variable = KEYS[key];
     const text = Array.isArray(value) ? value.join(',') : (value ?? '');
     if (variable === undefined) {
-      const meant = closestName(key, Object.keys(KEYS));
+      const meant = closestMatch(key, Object.keys(KEYS), { maxDistance: 2 });
       const advice =
         meant === undefined ? `there are ${Object.keys(KEYS).join(', ')}` : `did you mean ${meant}?`;
       unusable.push(`${key}: no such key, ${advice}`);

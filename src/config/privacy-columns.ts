@@ -1,5 +1,5 @@
 /** Checks the lists of PRIVACY_OMIT and PRIVACY_PSEUDONYMIZE against the tables. */
-import { closestName } from '../shared/closest-name.ts';
+import { closestMatch } from 'leven';
 import { STREAMS } from '../engine/streams/index.ts';
 import { type StoredColumn, storedColumns } from '../engine/streams/stored-columns.ts';
 
@@ -18,7 +18,7 @@ export function privacyProblems({
     const possibleNames = possible.map(({ name }) => name);
     for (const name of names) {
       const found = all.find((one) => one.name === name);
-      const meant = closestName(name, possibleNames, Infinity) ?? '';
+      const meant = closestMatch(name, possibleNames) ?? '';
       if (found === undefined)
         problems.push(
           `${variable}: there is no column ${name}; did you mean ${meant}? (expected table.column)`,

@@ -1,5 +1,5 @@
 /** Variables that are spelled almost like ours, or begin like ours, and are none: most are misspelt, so a setting is missing. */
-import { closestName } from '../shared/closest-name.ts';
+import { closestMatch } from 'leven';
 import type { Environment } from './read-variables.ts';
 
 /** Beginnings that few other programs use: each such variable is named, also one that is like none of ours. */
@@ -19,7 +19,7 @@ export function findUnknownVariables(env: Environment, names: readonly string[])
     const isOwn = OWN.test(bare);
     const inner = bare.replace(/^SAFETY_/, '');
     const mostErrors = Math.max(isOwn ? 2 : 1, Math.floor(bare.length / 5));
-    const meant = names.includes(inner) ? inner : closestName(bare, names, mostErrors);
+    const meant = names.includes(inner) ? inner : closestMatch(bare, names, { maxDistance: mostErrors });
     if (meant === undefined) return isOwn ? [name] : [];
     // Where the variable itself is set, a similar name belongs to another program, such as DATABASE_URI.
     if (!isOwn && bareNames.includes(meant)) return [];
