@@ -3,7 +3,7 @@ import { generateDrizzleJson } from 'drizzle-kit/api';
 import { expect, test } from 'vitest';
 import { followupsStream } from '../../../src/engine/streams/followups.ts';
 import { equipmentsStream } from '../../../src/engine/streams/equipments.ts';
-import { STREAMS, streamNamed } from '../../../src/engine/streams/index.ts';
+import { runsLast, STREAM_NAMES, streamNamed, STREAMS } from '../../../src/engine/streams/index.ts';
 import { namesStream, toNameRecords } from '../../../src/engine/streams/names.ts';
 import type { OptionalListName } from '../../../src/engine/streams/optional-methods.ts';
 import { columnName, userColumns } from '../../../src/engine/streams/stored-columns.ts';
@@ -122,12 +122,13 @@ test.each([
 /** As drizzle-kit writes it. */
 type Snapshot = Readonly<Record<'tables', Readonly<Record<string, unknown>>>>;
 
-test('a row of training has the time of its list, where the service sends one', () => {
+test('a row of training has the time of its list, where the service sends one; users run last', () => {
   const stream = streamNamed('training-employee-status');
   const timeOf = (about: ReadContext) => stream.toRows({ m_user_id: '7' }, about, () => undefined).parent;
   expect(timeOf({ calculatedAtMs: 1 })).toMatchObject({ calculated_at: '1970-01-01T00:00:00.001Z' });
   expect(timeOf({})).toMatchObject({ calculated_at: null });
   expect(() => streamNamed('training')).toThrow('no stream is named training');
+  expect(STREAM_NAMES.filter(runsLast)).toEqual(['users']);
 });
 
 test('the ids of people are in these columns', () => {
