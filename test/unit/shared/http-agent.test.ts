@@ -27,7 +27,12 @@ test('a request goes through the proxy of HTTPS_PROXY, which alone gets its user
   await expect(ask('https://service.invalid')).rejects.toThrow('407');
   await expect(ask('https://api.excepted.invalid')).rejects.toThrow(/ENOTFOUND|EAI_AGAIN/);
   await expect(ask('https://127.0.0.1:1')).rejects.toThrow('ECONNREFUSED');
-  await expect(ask('https://broken.invalid')).rejects.toThrow('the proxy broke off');
+  const brokenOff = {
+    message: 'the proxy broke off',
+    code: 'PROXY_FAILED',
+    cause: expect.any(Error) as Error,
+  };
+  await expect(ask('https://broken.invalid')).rejects.toMatchObject(brokenOff);
   const login = `Basic ${btoa('user:secret')}`;
   expect(asked).toEqual([`service.invalid:443 ${login}`, `broken.invalid:443 ${login}`]);
 });
