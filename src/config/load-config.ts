@@ -67,7 +67,10 @@ export function loadConfig(env: Environment, options: LoadConfigOptions) {
     requireSet(read, 'PRIVACY_KEY', 'PRIVACY_PSEUDONYMIZE needs it (or PRIVACY_KEY_FILE)');
   if (env['SAFETY_SYNC_CONTAINER'])
     requireSet(read, 'DATABASE_URL', 'in the container image the warehouse is a PostgreSQL of yours');
+  const unknown = describeUnknown(findUnknownVariables(env, Object.keys(VARIABLES)));
   if (problems.length > 0) {
+    // The right one may be missing for it.
+    if (unknown !== null) problems.push(unknown);
     // A token that was pasted into the wrong variable is still a secret.
     const redact = createRedactor([...SECRETS.map((name) => env[name] ?? ''), ...found.tokens]);
     const list = problems.map((problem) => `  - ${redact(problem)}`).join('\n');
@@ -133,7 +136,7 @@ export function loadConfig(env: Environment, options: LoadConfigOptions) {
     /** A usable setting that may be a mistake; null: it is absent. */
     warnings: {
       unlimited: describeUnlimited(accounts, values.API_REQUESTS_PER_MINUTE),
-      unknown: describeUnknown(findUnknownVariables(env, Object.keys(VARIABLES))),
+      unknown,
     },
   };
 }

@@ -70,7 +70,7 @@ export const PROGRAM_ERRORS = {
     'The run was stopped by a signal; run again when it suits.',
   ),
   webhook_failed: sendLater(
-    'A webhook did not accept an alert; the message contains its status and the beginning of its response (403, 404 or 410: it was removed in the chat service).',
+    'A webhook did not accept an alert; the message contains its status, and nothing of its response, which may repeat the URL (403, 404 or 410: it was removed in the chat service).',
     'Check ALERT_WEBHOOK_URL and the network; then run: safety-sync alerts test',
   ),
   mail_failed: sendLater(

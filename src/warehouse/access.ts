@@ -126,9 +126,12 @@ export const readFaults = (connection: TextQueries, roles: readonly string[]) =>
          when m.rolcreaterole then 'may create roles, and so make itself a member of others'
          when m.rolname = $2 then 'is the role of those who see every account'
          when has_schema_privilege(m.oid, 'safety_sync', 'usage') then 'may read schema safety_sync, which no policy confines'
-         else (select 'can become ' || u.rolname || ', and see what that one sees' from pg_roles u
+         else coalesce((select 'can become ' || u.rolname || ', and see what that one sees' from pg_roles u
            where u.oid <> m.oid and pg_has_role(m.oid, u.oid, 'member') and not pg_has_role(u.oid, r.oid, 'usage')
-             and has_table_privilege(u.oid, 'safety.followups', 'select') order by u.rolname limit 1)
+             and has_table_privilege(u.oid, 'safety.followups', 'select') order by u.rolname limit 1),
+           (select 'may read ' || string_agg('safety.' || c.relname, ', ' order by c.relname) || ', which no policy confines'
+           from pg_class c where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+             and not (${IS_SAFE}) and has_table_privilege(m.oid, c.oid, 'select')))
          end as problem
        from pg_roles r join pg_roles m on m.oid = r.oid or not m.rolsuper and pg_has_role(m.oid, r.oid, 'usage')
        where r.rolname = any ($1::text[])) f

@@ -254,6 +254,10 @@ test('a table or a view of another schema that was made in the schema by hand is
     for (const name of ['by_hand', 'sites'])
       await expect(as(NORTH, `select from safety.${name}`)).rejects.toThrow();
     expect((await access('')).code).toBe(0);
+    await worker.query(`grant select on safety.by_hand to ${NORTH}`);
+    const found = await access('');
+    expect(found.stdout).toContain(`${NORTH} may read safety.by_hand, which no policy confines`);
+    expect(found.code).toBe(1);
   } finally {
     await worker.query('drop schema elsewhere cascade');
     await worker.query('drop table safety.by_hand');

@@ -72,10 +72,10 @@ async function change(
       `${JSON.stringify(to)} is no name of an account: expected ${String(accountName.description)}`,
     );
   const account = to === null ? accounts.find(({ id }) => id === from) : undefined;
-  if (account && !(account.config.service && (await account.source.compare()).isOther)) {
+  if (account?.config.service && !(await account.source.compare()).isOther) {
     throw usageError(
       `account ${from} is configured: the next run would read it anew`,
-      `First take ${from} out of the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE), here and where safety-sync start runs; then try again.`,
+      `First take ${from}, or the address of its service, out of the configuration (SAFETY_BASE_URL, SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE), here and where safety-sync start runs; then try again.`,
     );
   }
   const { rows, tables } = await countAccountRows(connection, from);

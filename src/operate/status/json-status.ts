@@ -17,7 +17,7 @@ function toJson(value: unknown): unknown {
           toSnakeCase(name.replace(/(At|^at)?Ms$/, (_, at?: string) => at ?? 'At')),
           toIso(one as number | null),
         ];
-      if (name.endsWith('_at') && typeof one === 'string') return [name, toIso(toMs(one))];
+      if (/_at$|^watermark_/.test(name) && typeof one === 'string') return [name, toIso(toMs(one))];
       return [toSnakeCase(name), toJson(one)];
     }),
   );

@@ -6,7 +6,7 @@ import { readReport, type Snapshot } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { toCsv, toWorkbook } from '../../pages/report/take-along.ts';
 import { WORKBOOK_TYPE } from '../../pages/report/workbook.ts';
-import { toKnownError } from '../../engine/database/database-error.ts';
+import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { areaText, parseArea } from '../../shared/area.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import { type HttpPage, jsonPage, type Routes } from './http-server.ts';
@@ -78,7 +78,7 @@ export function createReportPages({ accounts, connection, config, clock }: App):
         },
       });
     } catch (error) {
-      const { code, message } = toKnownError(error);
+      const { code, message } = toDatabaseError(error);
       return jsonPage(code === 'usage_invalid' ? 404 : 503, { error: message, code });
     }
     return page;

@@ -96,6 +96,13 @@ test('URL and token are sufficient, and every setting that .env.example names ex
   }
 });
 
+test('a variable that lacks because it is misspelt is a problem together with the misspelt one', () => {
+  const { SAFETY_TOKEN, ...others } = good;
+  expect(problemsOf({ ...others, SAFETY_TOKN: SAFETY_TOKEN })).toMatch(
+    /SAFETY_TOKEN is not set[^]*SAFETY_TOKN \(did you mean SAFETY_TOKEN\?\)/,
+  );
+});
+
 test('plain http is accepted only for this machine, or if insecure http is allowed', () => {
   for (const name of ['SAFETY_BASE_URL', 'ALERT_WEBHOOK_URL', 'ALERT_HEARTBEAT_URL']) {
     for (const host of ['127.0.0.1.evil.example', 'evil-localhost'])
