@@ -96,7 +96,7 @@ export function describeEquipment(own: Readonly<Record<EquipmentTable, Meanings>
       equipment_completions,
     ),
     due_inspections: relation(
-      'Due days of inspections of live equipment that came, one row each. Shares of it count what was never done, too; inspection_completions has only what was done. A due day that was moved before it had passed is no row.',
+      'Due days of inspections of live equipment that came, one row each. Shares of it count what was never done, too; inspection_completions has only what was done. A due day that was moved before it had passed is no row; of the due days before history_from there are only those that were missed.',
       {
         due_on: 'The due day.',
         done_on: 'Day of the inspection; null: not done.',
