@@ -25,7 +25,7 @@ import {
   type RunResult,
 } from './run.ts';
 import { applyPrivacy } from '../privacy/settings.ts';
-import { runSteps } from './run-steps.ts';
+import { LISTS_OF, runSteps } from './run-steps.ts';
 
 function toError(error: unknown, signal: AbortSignal): SafetySyncError {
   if (!signal.aborted || !isCancelled(error)) return toKnownError(error);
@@ -67,7 +67,7 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
  */
 function afterMove(request: RunRequest, { readMode }: StreamDefinition): RunRequest {
   if (!readsWholeStream(request)) return request;
-  const kind = ['names', 'people'].includes(readMode.kind) ? request.kind : 'reconcile';
+  const kind = readMode.kind in LISTS_OF ? request.kind : 'reconcile';
   return { ...request, kind, allowMassDelete: true };
 }
 
