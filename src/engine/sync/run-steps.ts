@@ -28,7 +28,10 @@ const RECORDS_OF_A_COMMIT = 20_000;
 const COMMIT_MS = SECOND_MS;
 
 /** Optional lists by the way a stream is read: it is as fresh as the oldest of those that the service offers. */
-export const LISTS_OF: Readonly<Record<string, readonly string[]>> = { names: NAMING_LISTS, people: ['users.list'] };
+export const LISTS_OF: Readonly<Record<string, readonly string[]>> = {
+  names: NAMING_LISTS,
+  people: ['users.list'],
+};
 
 /** Queries of a reader. Without a load nothing was read before. */
 export function warehouseReads(
