@@ -59,8 +59,12 @@ describe('days of inserted rows', () => {
     return rows;
   }
   const count = (account: string, nowMs?: number) => countStored(connection, [account], nowMs);
-  const countAt = (accountId: string, nowMs: number) =>
-    countNewDay(connection.db, { accountId, stream: 'followups', now: new Date(nowMs).toISOString() });
+  const countAt = (accountId: string, nowMs: number, isWhole = true) =>
+    countNewDay(
+      connection.db,
+      { accountId, stream: 'followups', now: new Date(nowMs).toISOString() },
+      isWhole,
+    );
 
   const ZONE = 'Pacific/Kiritimati';
   test('numbers of an id that becomes one with days of its own are added: a person forgotten, found again and forgotten', async () => {
@@ -184,6 +188,18 @@ describe('days of inserted rows', () => {
         `select timezone, history_from::text, counted_to::text from safety.counted_days where account_id = 'stopped'`,
       ),
     ).toEqual([{ timezone: 'UTC', history_from: dayAgo(5), counted_to: dayAgo(0) }]);
+  });
+
+  test('a run that has read a part of the stream counts today only, where the days before are counted', async () => {
+    await addStates(addTo(connection, 'part'), '1', [{ ...OPEN, created_at: ago(9), from: ago(9) }]);
+    await countAt('part', NOW_MS - 2 * DAY_MS, false);
+    expect(await readOpen('part', 3)).toEqual([]);
+    await countAt('part', NOW_MS - 2 * DAY_MS);
+    await addStates(addTo(connection, 'part'), '2', [{ ...OPEN, created_at: ago(3), from: ago(3) }]);
+    await countAt('part', NOW_MS, false);
+    expect(await readOpen('part', 3)).toEqual(['3: 1', '2: 1 counted', '1: 1', '0: 1']);
+    await countAt('part', NOW_MS - 2 * DAY_MS, false);
+    expect(await readOpen('part', 3)).toEqual(['3: 1', '2: 2 counted', '1: 2', '0: 2']);
   });
 
   test('a day before the first sync counts for the one who had the follow-up then, and for nobody before the first that handed it on', async () => {

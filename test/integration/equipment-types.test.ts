@@ -74,6 +74,10 @@ it('equipment-types retire marks the rows of one type as deleted, as a snapshot 
     0,
     `3 rows of equipment type ${DETECTORS} marked deleted`,
   ]);
+  const counted = await fixture.query<{ rows: number }>(
+    'select sum(equipment)::int as rows from safety.equipment_status_daily where days_ago = 0',
+  );
+  expect(counted).toEqual([{ rows: 9 }]);
   const again = await run(['equipment-types', 'retire', DETECTORS], [CRANES, HARNESSES]);
   expect([again.code, again.stdout.slice(0, 6)]).toEqual([0, '0 rows']);
   const states = await fixture.query<Record<string, unknown>>(

@@ -18,7 +18,7 @@ export async function countStored(
         await tx.execute(
           `delete from safety.counted_days where account_id = '${accountId}' and stream = '${stream}'`,
         );
-        await countDays(tx, { accountId, stream, now: new Date(nowMs).toISOString() });
+        await countDays(tx, { accountId, stream, now: new Date(nowMs).toISOString() }, true);
       }
     }
   });

@@ -133,7 +133,7 @@ export function parseDatabaseUrl(text: string) {
   const [, hostText = '', portText = ''] =
     /^(\[[^\]]*\]|[^:\s]*)(?::(\d*))?$/.exec(hosts) ?? refuse(UNREADABLE);
   const port = Number(orUndefined(parameters['port'] ?? portText) ?? process.env['PGPORT'] ?? '5432');
-  if (!(port > 0 && port < 65536)) refuse(UNREADABLE);
+  if (!(port > 0 && port < 65536)) refuse('names a port that is no number from 1 to 65535');
   const name = parameters['host'] ?? decode(hostText).replace(/^\[(.*)\]$/, '$1');
   const host = orUndefined(name) ?? parameters['hostaddr'] ?? findHost(port);
   const path = host.startsWith('/') ? `${host}/.s.PGSQL.${port}` : undefined;

@@ -203,10 +203,14 @@ async function writeCounts(
       from (select (c.days[cardinality(c.days)] = excluded.days[1])::int as again) a)`);
 }
 
-/** Counts today, and days before that no run has counted. Runs in the last transaction of a successful run. */
+/**
+ * Counts today, and days before that no run has counted. Runs in the last transaction of a successful run. Not `isWhole`: the run
+ * has read a part of the stream, which shows nothing of the days before.
+ */
 export async function countDays(
   db: Queryable,
   { accountId: account, stream, now }: TransactionTime & Readonly<Record<'accountId' | 'stream', string>>,
+  isWhole: boolean,
 ): Promise<void> {
   const counting = COUNTINGS[stream];
   if (counting === undefined) return;
@@ -228,6 +232,7 @@ export async function countDays(
   // The clock was put back: the days ahead stay as they are.
   if (fromOn !== null && fromOn > today) return;
   const isPast = fromOn !== today;
+  if (isPast && !isWhole) return;
   // Sorts of 100,000 follow-ups stay in memory. The planner expects one row of an account that is new to the
   // statistics: loops over all of its rows would take hours.
   if (isPast)

@@ -168,7 +168,7 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
         readPartitions: parts && Object.fromEntries(parts.map((one) => [one, time.now])),
         lists: LISTS_OF[stream.readMode.kind],
       });
-      if (isFresh || (hasSucceeded && request.onlyRecord !== undefined)) await countDays(db, scope);
+      if (hasSucceeded) await countDays(db, scope, isFresh);
       meter.watermarkAfter = toIso(change.watermark ?? state.watermark);
       if (leavesNoRow) await removeRun(db, run);
       else await updateRun(db, run, { counts: total, meter, ending });

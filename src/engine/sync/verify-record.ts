@@ -72,8 +72,8 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   // The row of a forgotten person has another key than the service's record.
   const scope = { accountId, key: protection?.ofKey(key) ?? key };
   const shape = streamShape(stream);
-  const row = await readRow(db, shape, scope);
-  const known: KnownRecord = { key, stored: row?.stored ?? null, requestedType: row?.requestedType ?? null };
+  const { stored: content = null, requestedType = null } = (await readRow(db, shape, scope)) ?? {};
+  const known: KnownRecord = { key, stored: content, requestedType };
   const meter = createRequestMeter();
   const steps = read({
     // A backfill takes also an older training list.
@@ -83,6 +83,8 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   });
   let found: RecordsStep | undefined;
   for await (const step of steps) if (step.kind === 'records') found = step;
+  // Read again after the requests: a run may have stored the record meanwhile.
+  const row = await readRow(db, shape, scope);
   const stored = row?.mark ?? ('absent' as const);
   const { records: [sent] = [], about = {} } = found ?? {};
   const toStore = sent && toReadRecord(sent, { stream, about, protection });

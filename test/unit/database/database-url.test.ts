@@ -44,6 +44,7 @@ describe('a database URL, read as libpq does', () => {
     ['sslmode=verify-ca&sslrootcert=/nowhere', 'sslrootcert names a file that cannot be read (ENOENT)'],
     ['gssencmode=require', 'gssencmode=require is not supported: use TLS'],
     ['connect_timeout=soon', 'connect_timeout must be a number of seconds'],
+    ['port=99999', 'names a port that is no number from 1 to 65535'],
     ['host=a,b', expect.stringContaining('names several hosts') as string],
   ])('%s is refused', (query, problem) => {
     expect(databaseUrlProblem(`postgres://db.example/w?${query}`)).toEqual(problem);
