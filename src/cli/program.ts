@@ -71,7 +71,7 @@ export async function buildProgram(
     program.commandsGroup(group);
     for (const [name, load] of Object.entries(verbs)) {
       if (name === first || !(Object.hasOwn(VERBS, first) || first === '--version'))
-        program.addCommand(toCommand(await load(), context, exit));
+        program.addCommand(toCommand(name, await load(), context, exit));
     }
   }
   // In the last group.

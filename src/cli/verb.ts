@@ -9,7 +9,6 @@ import type { Environment } from '../config/read-variables.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { nameSome } from '../shared/format.ts';
 import { SECOND_MS, sleep, untilAborted } from '../shared/time.ts';
-import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { settleProtection } from '../engine/sync/forget.ts';
 import { buildRunEvents } from '../operate/worker/run-log.ts';
 import { startTracing } from '../operate/worker/open-telemetry.ts';
@@ -30,22 +29,13 @@ export interface AppContext extends CommandContext {
 
 /** `Own`: its options beside those that most verbs have. */
 export interface Verb<Own = object> {
-  readonly name: string;
   readonly about: string;
-  /** Takes names of streams. */
-  readonly hasStreams?: true;
-  /** Its other arguments, as in `<id>`, `[id]`. */
+  /** Its arguments, as in `<id>`, `[id]`, `[id...]`. */
   readonly takes?: readonly (readonly [argument: string, about: string])[];
-  /** `parse` throws `usage_invalid`; default: the text. */
-  readonly options?: readonly (readonly [
-    flags: string,
-    about: string,
-    fallback?: string | number | undefined,
-    parse?: (text: string, flag: string) => unknown,
-  ])[];
+  readonly options?: readonly Option[];
   readonly common?: readonly (keyof typeof COMMON)[];
-  /** Verbs behind its name, as in `labels import`. */
-  readonly verbs?: readonly Verb[];
+  /** By their names: verbs behind its own, as in `labels import`. */
+  readonly verbs?: Readonly<Record<string, Verb>>;
   /** Refuses options and arguments before anything else, and replaces those that have a meaning of their own. */
   needs?(options: CommonOptions & Own, names: readonly string[]): Needs;
   /** With the warehouse. Neither this nor `runAlone`: it needs one of its verbs. */
@@ -53,6 +43,14 @@ export interface Verb<Own = object> {
   /** Without it. */
   runAlone?(context: CommandContext, options: CommonOptions & Own): Result;
 }
+
+/** `parse` throws `usage_invalid`; default: the text. */
+type Option = readonly [
+  flags: string,
+  about: string,
+  fallback?: string | number | undefined,
+  parse?: (text: string, flag: string) => unknown,
+];
 
 /** The output that is printed, or the exit code of a verb that has printed all by itself; default: 0. */
 type Result = Promise<Output | number> | Promise<void>;
@@ -84,41 +82,37 @@ const COMMON = {
   account: ['--account <name>', 'the account; needed if several are configured'],
   liftPrivacy: ['--lift-privacy', 'accept and record settings that protect less than the recorded ones'],
   yes: ['--yes', 'do it without a question; needed off a terminal'],
-} as const;
+} as const satisfies Readonly<Record<string, Option>>;
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
-/** `before`: the verbs before its name. */
+/** `name`: with the verbs before it, as in `labels import`. */
 export function toCommand(
+  name: string,
   verb: Verb,
   context: CommandContext,
   exit: (code: number) => void,
-  before = 'safety-sync',
 ): Command {
-  const command = new Command(verb.name)
+  const command = new Command(name.split(' ').at(-1))
     .description(verb.about)
     .exitOverride()
     // Arguments after the name of a verb belong to that verb, also if the verb before it has an option with that name.
     .enablePositionalOptions()
-    .showHelpAfterError(`(see ${before} ${verb.name} --help)`)
+    .showHelpAfterError(`(see safety-sync ${name} --help)`)
     // `runVerb` names a misspelt verb behind it.
     .allowExcessArguments(verb.verbs !== undefined);
-  for (const one of verb.verbs ?? [])
-    command.addCommand(toCommand(one, context, exit, `${before} ${verb.name}`));
-  if (verb.hasStreams) command.argument('[stream...]', STREAM_NAMES.join(', '));
+  for (const [own, one] of Object.entries(verb.verbs ?? {}))
+    command.addCommand(toCommand(`${name} ${own}`, one, context, exit));
   for (const [taken, about] of verb.takes ?? []) command.argument(taken, about);
-  for (const [flags, about, fallback, parse] of verb.options ?? []) {
+  const common = (verb.common ?? []).map((one): Option => COMMON[one]);
+  for (const [flags, about, fallback, parse] of [...(verb.options ?? []), ...common]) {
     const [flag = ''] = flags.split(' ');
-    if (parse === undefined) command.option(flags, about, fallback as string | undefined);
+    if (flags === '--account <name>') command.option(flags, about, collect);
+    else if (parse === undefined) command.option(flags, about, fallback as string | undefined);
     else command.option(flags, about, (text: string) => parse(text, flag), fallback);
   }
-  for (const name of verb.common ?? []) {
-    const [flags, about] = COMMON[name];
-    if (flags === '--account <name>') command.option(flags, about, collect);
-    else command.option(flags, about);
-  }
   if (verb.run !== undefined || verb.runAlone !== undefined)
-    command.action(async () => exit(await runVerb(verb, context, command.opts(), command.args)));
+    command.action(async () => exit(await runVerb(verb, context, command)));
   return command;
 }
 
@@ -169,15 +163,13 @@ async function prepare(app: App, needs: Needs): Promise<void> {
 }
 
 /** Runs the verb, prints its output, and returns the exit code. A signal ends a verb that uses the warehouse within seconds. */
-async function runVerb(
-  verb: Verb,
-  context: CommandContext,
-  options: CommonOptions,
-  names: readonly string[],
-): Promise<number> {
-  const behind = verb.verbs?.map(({ name }) => name).join(', ');
-  if (behind !== undefined && names.length > 0)
-    throw usageError(`unknown command '${verb.name} ${names[0] ?? ''}'; there are ${behind}`);
+async function runVerb(verb: Verb, context: CommandContext, command: Command): Promise<number> {
+  const options: CommonOptions = command.opts();
+  const names = command.args;
+  if (verb.verbs !== undefined && names.length > 0) {
+    const behind = Object.keys(verb.verbs).join(', ');
+    throw usageError(`unknown command '${command.name()} ${names[0] ?? ''}'; there are ${behind}`);
+  }
   const { terminal, signal, env } = context;
   const print = (result: Awaited<Result>): number => {
     if (typeof result !== 'object') return typeof result === 'number' ? result : EXIT.ok;

@@ -98,7 +98,6 @@ async function checkWarehouse(app: App, sayOf: SayOf, { account }: CommonOptions
 }
 
 export const check: Verb = {
-  name: 'check',
   about: 'test configuration, database and service; print each problem with its remedy',
   common: ['accounts', 'json'],
   async runAlone(context, options) {

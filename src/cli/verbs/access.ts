@@ -19,7 +19,6 @@ const outputOf = (role: string, accounts: readonly string[]) => ({
 const OF_ALL = { account: [] };
 
 const grant: Verb = {
-  name: 'grant',
   about: 'let a role read these accounts, in addition to others of it, and nothing else of schema safety',
   takes: TAKES_ROLE,
   options: [['--account <name...>', 'an account that it may read; several, or several times']],
@@ -34,7 +33,6 @@ const grant: Verb = {
 };
 
 const revoke: Verb = {
-  name: 'revoke',
   about: 'take accounts away from a role; without --account all of them: then it reads no rows',
   takes: TAKES_ROLE,
   options: [['--account <name...>', 'an account that it may not read any more']],
@@ -46,10 +44,9 @@ const revoke: Verb = {
 };
 
 export const access: Verb = {
-  name: 'access',
   about: 'show roles that are confined to accounts (row-level security), and where they see more',
   common: ['json'],
-  verbs: [grant, revoke],
+  verbs: { grant, revoke },
   async run({ app, terminal }) {
     const { unsupported, confined, problems } = await readAccess(app.connection);
     const roles = confined.map(({ role, accounts }) => ({ role, accounts }));

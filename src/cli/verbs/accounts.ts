@@ -27,7 +27,6 @@ export async function readStored({ accountIds, connection }: App) {
 }
 
 const list: Verb = {
-  name: 'list',
   about: 'show accounts that are configured or stored, and changes that were cut off',
   common: ['json'],
   async run({ app, terminal }) {
@@ -94,7 +93,6 @@ async function change(
 }
 
 const rename: Verb = {
-  name: 'rename',
   about: 'give what is stored of an account another name, in steps; repeat it after an interruption',
   takes: [
     ['<old>', 'the account as it is stored'],
@@ -105,7 +103,6 @@ const rename: Verb = {
 };
 
 const remove: Verb = {
-  name: 'remove',
   about: 'remove what is stored of an account, in steps; repeat it after an interruption',
   takes: [['<name>', 'the account as it is stored']],
   common: ['yes', 'json'],
@@ -113,7 +110,6 @@ const remove: Verb = {
 };
 
 const move: Verb = {
-  name: 'move',
   about: 'read an account from its new address; the next sync reads all, and deletes what is not there',
   takes: [['<name>', 'the account, configured with the new address']],
   common: ['yes', 'json'],
@@ -155,6 +151,5 @@ const move: Verb = {
 
 export const accounts: Verb = {
   ...list,
-  name: 'accounts',
-  verbs: [list, rename, move, remove],
+  verbs: { list, rename, move, remove },
 };

@@ -14,7 +14,6 @@ import { withIsoTimes } from '../terminal.ts';
 import { configOf, type Verb } from '../verb.ts';
 
 const test: Verb = {
-  name: 'test',
   about: 'send one test alert through each configured channel and print whether it was accepted',
   common: ['json'],
   async runAlone(context) {
@@ -54,10 +53,9 @@ const test: Verb = {
 
 /** Recorded alerts, oldest first, and below them the present problems, recorded or not. */
 export const alerts: Verb = {
-  name: 'alerts',
   about: 'show current alerts, whether each was sent, and what is wrong now',
   common: ['accounts', 'json'],
-  verbs: [test],
+  verbs: { test },
   async run({ app, terminal }) {
     const { accountIds, db, config } = app;
     const { problems, isWell, workerSeenMs } = await readProblems(app);

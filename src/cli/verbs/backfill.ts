@@ -6,7 +6,7 @@ import { usageError } from '../../shared/errors.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import type { TimeSlice } from '../../engine/streams/state.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { parseDate, parseStreams } from '../arguments.ts';
+import { parseDate, parseStreams, TAKES_STREAMS } from '../arguments.ts';
 import { runningStreams } from '../run-accounts.ts';
 import { accountColumn, renderRows } from '../table.ts';
 import type { AppContext, Verb } from '../verb.ts';
@@ -78,9 +78,8 @@ const reading = runningStreams<Flags>((options, names) => {
 });
 
 export const backfill: Verb<Flags> = {
-  name: 'backfill',
   about: 'read everything again: follow-ups in slices of creation time, resumable, the others whole',
-  hasStreams: true,
+  takes: TAKES_STREAMS,
   options: [
     ['--from <date>', 'follow-ups created on or after this day or time (UTC)', undefined, parseDate],
     ['--to <date>', 'follow-ups created before this day or time (UTC)', undefined, parseDate],

@@ -21,7 +21,6 @@ export const MEANING: Readonly<Record<IssueKind, string>> = {
 };
 
 export const dataIssues: Verb<Flags> = {
-  name: 'data-issues',
   about: 'show rejected records, nulled fields, unknown fields and values',
   options: [
     ['--all', 'also resolved ones'],

@@ -199,7 +199,6 @@ With a service of your own:
   npx safety-sync start             keeps the warehouse current on schedule`;
 
 export const demo: Verb<{ serve?: boolean }> = {
-  name: 'demo',
   about: 'see it work without any configuration: sandbox, embedded PostgreSQL, two syncs, answers',
   options: [['--serve', 'then keep worker, sandbox and database running; print a connection string']],
   runAlone: runDemo,

@@ -7,7 +7,6 @@ import { runAccounts } from '../run-accounts.ts';
 import { onlyAccountOf, type Verb } from '../verb.ts';
 
 const retire: Verb = {
-  name: 'retire',
   about: 'mark the rows of a type that is not configured any more as deleted',
   takes: [['<type>', 'equipmentType_id, as it was in SAFETY_EQUIPMENT_TYPES']],
   common: ['account', 'json'],
@@ -39,7 +38,6 @@ const retire: Verb = {
 };
 
 export const equipmentTypes: Verb = {
-  name: 'equipment-types',
   about: 'equipment types that are not read any more (status names them)',
-  verbs: [retire],
+  verbs: { retire },
 };

@@ -14,7 +14,6 @@ interface Flags {
 }
 
 export const forget: Verb<Flags> = {
-  name: 'forget',
   about: 'replace a person by a pseudonym everywhere, now and whenever the source sends them again',
   takes: [['[user_id]', 'id of the person: as in safety.users.id']],
   options: [

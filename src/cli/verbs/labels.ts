@@ -19,7 +19,6 @@ const BYTE_ORDER_MARK = '\uFEFF';
 const isNameless = ({ label, name }: MetId): boolean => label === null && name === null;
 
 const template: Verb<{ out?: string }> = {
-  name: 'template',
   about: 'write a CSV file of every id without a name, the most used first, to fill in and import',
   options: [['--out <file>', 'path of the file; - is stdout, the default']],
   common: ['account'],
@@ -42,7 +41,6 @@ const template: Verb<{ out?: string }> = {
 };
 
 const importVerb: Verb<{ replace?: true }> = {
-  name: 'import',
   about: 'store the labels of a CSV file (kind,id,label,parent_id): nothing is stored if a line is invalid',
   takes: [['<file>', 'CSV in UTF-8, with commas, semicolons or tabs']],
   options: [['--replace', 'remove labels of the file’s kinds that it does not have']],
@@ -65,10 +63,9 @@ const importVerb: Verb<{ replace?: true }> = {
 };
 
 export const labels: Verb = {
-  name: 'labels',
   about: 'show of how many ids of each kind the service has the name, a label has it, or nobody',
   common: ['accounts', 'json'],
-  verbs: [template, importVerb],
+  verbs: { template, import: importVerb },
   async run({ app, terminal }) {
     const { accountIds, db } = app;
     const met = await readMetIds(db, accountIds);

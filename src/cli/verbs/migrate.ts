@@ -4,7 +4,6 @@ import type { Verb } from '../verb.ts';
 type Flags = { readonly citus?: true };
 
 export const migrate: Verb<Flags> = {
-  name: 'migrate',
   about: 'apply the migrations; several processes may do so at once (sync and start do it themselves)',
   options: [['--citus', 'also distribute the tables by account over the nodes of a Citus cluster']],
   needs: () => ({ migrates: 'by_itself' }),

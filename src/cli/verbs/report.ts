@@ -18,7 +18,6 @@ interface Flags {
 }
 
 export const report: Verb<Flags> = {
-  name: 'report',
   about: 'write the report as one HTML file, or its lists with all their rows as a workbook or CSV files',
   options: [
     ['--area <kind=name>', `only an area or a group of areas; the kinds are ${AREA_KINDS.join(', ')}`],

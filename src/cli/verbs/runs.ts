@@ -22,7 +22,6 @@ function outcomeOf(run: RunRow): string {
 }
 
 export const runs: Verb<Flags> = {
-  name: 'runs',
   about: 'show all runs, newest first',
   options: [
     ['--limit <n>', 'how many', 20, wholeNumber(1, 100_000)],

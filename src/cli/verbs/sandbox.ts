@@ -56,7 +56,6 @@ Without DATABASE_URL an embedded PostgreSQL is used. The sandbox serves until Ct
 }
 
 export const sandbox: Verb<Flags> = {
-  name: 'sandbox',
   about: 'serve the complete Data-Access Service over generated data; print the environment to use it',
   options: [
     ['--port <port>', 'port; 0: any that is free', 8090, wholeNumber(0, 65_535)],

@@ -3,7 +3,6 @@ import { VERSION } from '../../version.ts';
 import type { Verb } from '../verb.ts';
 
 export const start: Verb = {
-  name: 'start',
   about: 'the worker: migrate, sync and reconcile on schedule, serve health, metrics and a status page',
   common: ['accounts', 'liftPrivacy'],
   // The worker migrates by itself, as soon as the database is there.

@@ -53,7 +53,6 @@ function lastRunText({ last_run: run }: ShownStream, nowMs: number, colors: Colo
 }
 
 export const status: Verb = {
-  name: 'status',
   about: 'show each stream: freshness, last run, watermark, rows, open data issues; and every problem',
   common: ['accounts', 'json'],
   async run({ app, terminal }) {

@@ -1,5 +1,5 @@
 import { formatCount } from '../../shared/format.ts';
-import { parseStreams } from '../arguments.ts';
+import { parseStreams, TAKES_STREAMS } from '../arguments.ts';
 import type { AccountResult } from '../run-results.ts';
 import { runningStreams } from '../run-accounts.ts';
 import type { Verb } from '../verb.ts';
@@ -7,9 +7,8 @@ import type { Verb } from '../verb.ts';
 type Flags = { readonly force?: true; readonly allowMassDelete?: true };
 
 export const sync: Verb<Flags> = {
-  name: 'sync',
   about: 'sync all streams or the named ones once, then exit',
-  hasStreams: true,
+  takes: TAKES_STREAMS,
   options: [
     ['--force', 'send requests also when no record can have changed yet (the training cache)'],
     ['--allow-mass-delete', 'accept a snapshot that the delete guard would refuse'],
@@ -32,9 +31,8 @@ function describeFound({ result }: AccountResult): string[] {
 }
 
 export const reconcile: Verb<Flags> = {
-  name: 'reconcile',
   about: 'full refresh: find deletions of follow-ups and changes that syncs missed; print what was repaired',
-  hasStreams: true,
+  takes: TAKES_STREAMS,
   options: [['--allow-mass-delete', 'accept a full refresh that the delete guard would refuse']],
   common: ['accounts', 'liftPrivacy', 'json'],
   ...runningStreams<Flags>(({ allowMassDelete }, names) => {

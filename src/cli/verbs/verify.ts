@@ -62,7 +62,6 @@ function describe(verification: Verification, terminal: Terminal): string[] {
 type Flags = { readonly repair?: true };
 
 export const verify: Verb<Flags> = {
-  name: 'verify',
   about: 'request one record from the service and compare it with the stored one, field by field',
   takes: [
     ['<stream>', STREAM_NAMES.join(', ')],
