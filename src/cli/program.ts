@@ -1,7 +1,7 @@
 import { Command, CommanderError, Help } from 'commander';
-import { SafetySyncError, usageError } from '../shared/errors.ts';
+import { type SafetySyncError, usageError } from '../shared/errors.ts';
 import { VERSION } from '../version.ts';
-import { isCancelled, toKnownError } from '../engine/database/database-error.ts';
+import { toKnownError } from '../engine/database/database-error.ts';
 import { EXIT, EXIT_CODE_OF, EXIT_CODES } from './run-results.ts';
 import { type CommandContext, toCommand, type Verb } from './verb.ts';
 
@@ -112,11 +112,6 @@ export async function runProgram(argv: readonly string[], context: CommandContex
       const error = usageError(caught.message.replace(/^error: /, ''));
       return printError(error, context, { isJson, isPrinted: true });
     }
-    const isStopped = context.signal.aborted && isCancelled(caught);
-    const interrupted = 'a statement was cancelled because a stop was requested';
-    const error = isStopped
-      ? new SafetySyncError('interrupted', interrupted, { cause: caught })
-      : toKnownError(caught);
-    return printError(error, context, { isJson });
+    return printError(toKnownError(caught, context.signal), context, { isJson });
   }
 }

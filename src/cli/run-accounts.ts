@@ -1,7 +1,6 @@
 /** Runs the streams of every account for a verb: logs each run when it ends, and prints a summary at the end. */
 import pLimit from 'p-limit';
 import type { Account } from '../app.ts';
-import type { StreamName } from '../engine/streams/stream.ts';
 import { type SyncRequest, syncStreams } from '../engine/sync/run-stream.ts';
 import { buildRunEvents, logResult } from '../operate/worker/run-log.ts';
 import { createProgress } from './progress.ts';
@@ -12,7 +11,7 @@ import type { AppContext, CommonOptions, Verb } from './verb.ts';
 const MOST_ACCOUNTS = 5;
 
 interface RunAccountsRequest extends Omit<SyncRequest, 'streams' | 'trigger' | 'onResult'> {
-  readonly streamsOf: (account: Account) => readonly StreamName[];
+  readonly streams: SyncRequest['streams'] | ((account: Account) => SyncRequest['streams']);
 }
 
 /**
@@ -22,7 +21,7 @@ interface RunAccountsRequest extends Omit<SyncRequest, 'streams' | 'trigger' | '
 export async function runAccounts(
   { app, terminal }: AppContext,
   { json }: CommonOptions,
-  { streamsOf, ...settings }: RunAccountsRequest,
+  { streams, ...settings }: RunAccountsRequest,
 ): Promise<AccountResult[]> {
   const { kind } = settings;
   /** Log and result go to a terminal, where one person reads both. */
@@ -37,7 +36,7 @@ export async function runAccounts(
       const events = { ...buildRunEvents(account), ...progress?.events };
       const results = await syncStreams(account.runContext(events), {
         ...settings,
-        streams: streamsOf(account),
+        streams: typeof streams === 'function' ? streams(account) : streams,
         trigger: 'manual',
         onResult: (result) => {
           progress?.erase();
@@ -45,7 +44,7 @@ export async function runAccounts(
           logResult(account, result, { kind, isKnown: isAtTerminal && result.outcome === 'skipped' });
         },
       });
-      return results.map((result) => ({ account_id: account.id, result }));
+      return results.map((result) => ({ account_id: account.id, ...result }));
     } finally {
       progress?.erase();
     }

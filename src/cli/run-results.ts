@@ -9,10 +9,7 @@ import { accountColumn, renderRows } from './table.ts';
 import { type Colors, type Terminal } from './terminal.ts';
 
 /** The result of a run, with its account. */
-export interface AccountResult {
-  readonly account_id: string;
-  readonly result: RunResult;
-}
+export type AccountResult = RunResult & { readonly account_id: string };
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const;
 
@@ -38,7 +35,7 @@ export const EXIT_CODE_OF = {
 export const exitCodeOf = (all: readonly AccountResult[]): number =>
   Math.max(
     EXIT.ok,
-    ...all.map(({ result }) => (result.outcome === 'failed' ? EXIT_CODE_OF[result.error.recovery] : EXIT.ok)),
+    ...all.map((one) => (one.outcome === 'failed' ? EXIT_CODE_OF[one.error.recovery] : EXIT.ok)),
   );
 
 const STATUS_COLORS = { succeeded: 'green', skipped: 'yellow', failed: 'red', running: 'cyan' } as const;
@@ -48,8 +45,8 @@ export const statusText = (status: RunStatus, colors: Colors): string =>
 
 const countOf =
   (name: keyof RunResult['counts']) =>
-  ({ result }: AccountResult): number | null =>
-    result.outcome === 'skipped' ? null : result.counts[name];
+  ({ outcome, counts }: AccountResult): number | null =>
+    outcome === 'skipped' ? null : counts[name];
 
 export function renderResults(
   all: readonly AccountResult[],
@@ -57,16 +54,16 @@ export function renderResults(
 ): string {
   return renderRows(terminal, all, {
     ...accountColumn(all),
-    stream: ({ result }) => result.stream,
-    outcome: ({ result }) => statusText(result.outcome, terminal.colors),
+    stream: ({ stream }) => stream,
+    outcome: ({ outcome }) => statusText(outcome, terminal.colors),
     read: countOf('read'),
     inserted: countOf('inserted'),
     updated: countOf('updated'),
     deleted: countOf('deleted'),
-    time: ({ result }) => formatDuration(result.durationMs),
+    time: ({ durationMs }) => formatDuration(durationMs),
     unchanged: countOf('unchanged'),
     rejected: countOf('rejected'),
-    requests: ({ result }) => result.requests,
+    requests: ({ requests }) => requests,
   });
 }
 
@@ -76,23 +73,20 @@ export const errorText = ({ message, requestId }: SafetySyncError): string =>
 /** Reasons, errors and their next steps, below the table. An advice is printed once. */
 export function renderRemarks(all: readonly AccountResult[], colors: Colors): string[] {
   const isMany = new Set(all.map((one) => one.account_id)).size > 1;
-  const line = ({ account_id: account, result }: AccountResult, text: string): string =>
-    `${colors.bold(isMany ? `${account} ${result.stream}` : result.stream)}: ${text}`;
+  const line = ({ account_id: account, stream }: AccountResult, text: string): string =>
+    `${colors.bold(isMany ? `${account} ${stream}` : stream)}: ${text}`;
   const notes = all.flatMap((one) => {
-    const { result } = one;
-    const { rejected } = result.counts;
+    const { rejected } = one.counts;
     return [
-      ...(result.outcome === 'succeeded' && result.note !== null ? [line(one, result.note)] : []),
-      ...(result.outcome === 'skipped' ? [line(one, result.reason)] : []),
+      ...(one.outcome === 'succeeded' && one.note !== null ? [line(one, one.note)] : []),
+      ...(one.outcome === 'skipped' ? [line(one, one.reason)] : []),
       ...(rejected > 0 ? [line(one, `${formatCount(rejected)} rejected; see: safety-sync data-issues`)] : []),
     ];
   });
-  const failures = all.flatMap((one) =>
-    one.result.outcome === 'failed' ? [{ one, error: one.result.error }] : [],
-  );
+  const failures = all.filter((one) => one.outcome === 'failed');
   return [
     ...notes,
-    ...failures.map(({ one, error }) => line(one, errorText(error))),
+    ...failures.map((one) => line(one, errorText(one.error))),
     ...new Set(failures.map(({ error: { code, advice } }) => `${colors.red(code)}: ${advice}`)),
   ];
 }
@@ -104,7 +98,7 @@ export const afterBlank = (lines: readonly string[]): readonly string[] =>
 /** The table, the remarks below it, and `more` below them. */
 export function outputOf(all: readonly AccountResult[], terminal: Terminal, more: readonly string[] = []) {
   return {
-    json: { runs: all.map(({ result, ...account }) => ({ ...account, ...toJsonResult(result) })) },
+    json: { runs: all.map((one) => ({ account_id: one.account_id, ...toJsonResult(one) })) },
     lines: [
       renderResults(all, terminal),
       ...afterBlank(renderRemarks(all, terminal.colors)),

@@ -7,24 +7,7 @@ import { wrapLines } from '../shared/wrap-lines.ts';
 
 export type Colors = ReturnType<typeof pc.createColors>;
 
-export interface Terminal {
-  /** stdout: the result of the command. */
-  print(text: string): void;
-  /** Writes a file to stdout unchanged, unless stdout is a terminal. */
-  printFile(text: string): void;
-  /** stderr: notes, progress, errors. */
-  note(text: string): void;
-  /** For stdout. */
-  readonly colors: Colors;
-  /** For stderr. */
-  readonly noteColors: Colors;
-  /** stderr is a terminal. */
-  readonly isInteractive: boolean;
-  /** Asks at the terminal for a line; undefined: stdin or stderr is no terminal. */
-  readonly ask?: ((question: string) => Promise<string>) | undefined;
-  /** Characters in a line of stdout; undefined when it is no terminal. */
-  readonly width: number | undefined;
-}
+export type Terminal = Readonly<ReturnType<typeof createTerminal>>;
 
 /** Node.js leaves `isTTY` undefined if it is false, and for undefined picocolors decides itself. */
 const isTerminal = (stream: { readonly isTTY?: boolean }): boolean => stream.isTTY === true;
@@ -60,7 +43,7 @@ export const toPrintable = (text: string): string =>
 
 const USUAL_WIDTH = 80;
 
-export function createTerminal(env: Environment): Terminal {
+export function createTerminal(env: Environment) {
   const plain = (env['NO_COLOR'] ?? '') !== '';
   // A terminal of unknown width has 0 columns.
   const columnsOf = ({ isTTY, columns }: NodeJS.WriteStream) => (isTTY ? columns || USUAL_WIDTH : undefined);
@@ -68,13 +51,21 @@ export function createTerminal(env: Environment): Terminal {
     `${wrapLines(toPrintable(text), columnsOf(stream))}\n`;
   const print = (text: string): void => void process.stdout.write(toLines(text, process.stdout));
   return {
+    /** stdout: the result of the command. */
     print,
-    printFile: isTerminal(process.stdout) ? print : (text) => void process.stdout.write(`${text}\n`),
-    note: (text) => void process.stderr.write(toLines(text, process.stderr)),
+    /** Writes a file to stdout unchanged, unless stdout is a terminal. */
+    printFile: isTerminal(process.stdout) ? print : (text: string) => void process.stdout.write(`${text}\n`),
+    /** stderr: notes, progress, errors. */
+    note: (text: string): void => void process.stderr.write(toLines(text, process.stderr)),
+    /** For stdout. */
     colors: pc.createColors(isTerminal(process.stdout) && !plain),
+    /** For stderr. */
     noteColors: pc.createColors(isTerminal(process.stderr) && !plain),
+    /** stderr is a terminal. */
     isInteractive: isTerminal(process.stderr),
+    /** Asks at the terminal for a line; undefined: stdin or stderr is no terminal. */
     ask: isTerminal(process.stdin) && isTerminal(process.stderr) ? askAtTerminal : undefined,
+    /** Characters in a line of stdout; undefined when it is no terminal. */
     get width() {
       return columnsOf(process.stdout);
     },

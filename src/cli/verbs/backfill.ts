@@ -73,8 +73,7 @@ async function planAll({ app, terminal }: AppContext, options: Flags, names: rea
 }
 
 const reading = runningStreams<Flags>((options, names) => {
-  const { range, streams } = askedFor(options, names);
-  return { kind: 'backfill', streamsOf: () => streams, range, restart: options.restart ?? false };
+  return { kind: 'backfill', ...askedFor(options, names), restart: options.restart ?? false };
 });
 
 export const backfill: Verb<Flags> = {

@@ -33,11 +33,11 @@ export const dataIssues: Verb<Flags> = {
     const { accountIds, db } = app;
     const { colors } = terminal;
     const open = await readIssues(db, accountIds, { includeResolved: false });
-    const streamsOf = ({ id }: Account) =>
+    const streams = ({ id }: Account) =>
       STREAM_NAMES.filter((name) => open.some((one) => one.account_id === id && one.stream === name));
-    const code = options.retry
-      ? exitCodeOf(await runAccounts(context, options, { kind: 'sync', retryIssues: true, streamsOf }))
-      : 0;
+    const retried = options.retry
+      ? await runAccounts(context, options, { kind: 'sync', retryIssues: true, streams })
+      : [];
     const issues = await readIssues(db, accountIds, { includeResolved: options.all ?? false });
     // Issues that differ only in the record and in positions have one line.
     const alike = groupBy(issues, ({ account_id: account, stream, kind, field, resolved_at: resolved }) =>
@@ -64,7 +64,7 @@ export const dataIssues: Verb<Flags> = {
           ? 'No open data issues.'
           : `${formatNumber(left, 'open issue')}. They close by themselves when the records are corrected.`,
       ],
-      code,
+      code: exitCodeOf(retried),
     };
   },
 };

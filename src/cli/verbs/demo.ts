@@ -46,7 +46,7 @@ async function claimDemo({ warehouse }: App): Promise<Connection> {
 /** After an interrupted sync the next steps would show half a warehouse. */
 async function syncAll(context: AppContext, streams: readonly StreamName[] = STREAM_NAMES) {
   // Forced, because the database's clock has not moved with the demo's.
-  const results = await runAccounts(context, {}, { kind: 'sync', force: true, streamsOf: () => streams });
+  const results = await runAccounts(context, {}, { kind: 'sync', force: true, streams });
   if (context.signal.aborted) throw new SafetySyncError('interrupted', 'the demo was stopped');
   return results;
 }

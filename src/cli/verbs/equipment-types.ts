@@ -26,12 +26,12 @@ const retire: Verb = {
     }
     const all = await runAccounts(context, options, {
       kind: 'sync',
-      streamsOf: () => STREAMS.filter((one) => one.partitionedBy !== undefined).map(({ name }) => name),
+      streams: STREAMS.filter((one) => one.partitionedBy !== undefined).map(({ name }) => name),
       allowMassDelete: true,
       retirePartition: type,
     });
     const output = outputOf(all, context.terminal);
-    const deleted = all.reduce((sum, { result }) => sum + result.counts.deleted, 0);
+    const deleted = all.reduce((sum, { counts }) => sum + counts.deleted, 0);
     const said = `${formatNumber(deleted, 'row')} of equipment type ${type} marked deleted. Configured again, the type brings back what the source still has.`;
     return output.code === EXIT.ok ? { ...output, lines: [said] } : output;
   },

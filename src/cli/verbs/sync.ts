@@ -15,18 +15,17 @@ export const sync: Verb<Flags> = {
   ],
   common: ['accounts', 'liftPrivacy', 'json'],
   ...runningStreams<Flags>(({ force, allowMassDelete }, names) => {
-    const streams = parseStreams(names);
-    return { kind: 'sync', streamsOf: () => streams, force, allowMassDelete };
+    return { kind: 'sync', streams: parseStreams(names), force, allowMassDelete };
   }),
 };
 
 /** The verdict on the syncs before it. Streams with full reads at every sync cannot miss a change. */
-function describeFound({ result }: AccountResult): string[] {
-  if (result.outcome !== 'succeeded' || result.repaired === null) return [];
+function describeFound({ stream, outcome, repaired }: AccountResult): string[] {
+  if (outcome !== 'succeeded' || repaired === null) return [];
   return [
-    result.repaired === 0
-      ? `${result.stream}: no sync had missed anything`
-      : `${result.stream}: repaired ${formatCount(result.repaired)} that an earlier sync should have brought; please report this`,
+    repaired === 0
+      ? `${stream}: no sync had missed anything`
+      : `${stream}: repaired ${formatCount(repaired)} that an earlier sync should have brought; please report this`,
   ];
 }
 
@@ -36,7 +35,6 @@ export const reconcile: Verb<Flags> = {
   options: [['--allow-mass-delete', 'accept a full refresh that the delete guard would refuse']],
   common: ['accounts', 'liftPrivacy', 'json'],
   ...runningStreams<Flags>(({ allowMassDelete }, names) => {
-    const streams = parseStreams(names);
-    return { kind: 'reconcile', streamsOf: () => streams, allowMassDelete, describe: describeFound };
+    return { kind: 'reconcile', streams: parseStreams(names), allowMassDelete, describe: describeFound };
   }),
 };

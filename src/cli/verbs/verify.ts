@@ -88,10 +88,10 @@ export const verify: Verb<Flags> = {
     const lines = describe(verification, terminal);
     if (!repairs || equal || source === 'absent' || source === 'rejected')
       return { json, lines: [...lines, ...nextStep(verification)], code: equal ? EXIT.ok : EXIT.failed };
-    const request = { kind: 'sync', onlyRecord: known, streamsOf: () => [stream] } as const;
+    const request = { kind: 'sync', onlyRecord: known, streams: [stream] } as const;
     const all = await runAccounts(context, options, request);
     const repair = outputOf(all, terminal);
-    const isDone = all.every(({ result }) => result.outcome === 'succeeded');
+    const isDone = all.every(({ outcome }) => outcome === 'succeeded');
     return {
       json: { ...json, repair: repair.json.runs[0] },
       lines: [...lines, '\nStored again, from one more response:', ...repair.lines],

@@ -76,9 +76,7 @@ const CERTIFICATE_ADVICE =
 const ABORTED = '25P02';
 
 /** A statement that was cancelled from outside, or a later one in its transaction. */
-export function isCancelled(error: unknown): boolean {
-  return ['57014', ABORTED].includes(databaseCode(error) ?? '');
-}
+const isCancelled = (error: unknown): boolean => ['57014', ABORTED].includes(databaseCode(error) ?? '');
 
 /** A value that PostgreSQL cannot store, as opposed to a wrong statement or server. */
 export const isDataError = (error: unknown): boolean =>
@@ -100,8 +98,12 @@ export function toDatabaseError(error: unknown): SafetySyncError {
   return toError('database_error', ADVICE[code]);
 }
 
-/** For callers that cannot retry: an error of the program, without statement and parameters. */
-export function toKnownError(error: unknown): SafetySyncError {
+/** For callers that cannot retry: an error of the program, without statement and parameters. `signal`: that of a stop. */
+export function toKnownError(error: unknown, signal?: AbortSignal): SafetySyncError {
+  if (signal?.aborted === true && isCancelled(error)) {
+    const message = 'a statement was cancelled because a stop was requested';
+    return new SafetySyncError('interrupted', message, { cause: error });
+  }
   // Thrown by the code that uses PostgreSQL, as opposed to a defect of the program.
   const isOfDatabase = causesOf(error).some(
     (one) => one instanceof DrizzleQueryError || one.name === 'PostgresError',

@@ -1,6 +1,6 @@
 /** One run of one stream, from lock to closed run record; and several streams. */
 import type { Queryable } from '../database/connection.ts';
-import { isCancelled, toKnownError } from '../database/database-error.ts';
+import { toKnownError } from '../database/database-error.ts';
 import { closeOpenRuns, recordRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
 import { assertMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
@@ -9,7 +9,6 @@ import { withStreamSession } from '../control-tables/stream-session.ts';
 import { createLoad, type Load } from '../loading/load.ts';
 import { hasUncertain } from '../loading/staging.ts';
 import { streamShape } from '../database/table-shape.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
 import { markFailed, withSpan } from '../../shared/with-span.ts';
 import { runsLast, streamNamed } from '../streams/index.ts';
@@ -27,12 +26,6 @@ import {
 import { applyPrivacy } from '../privacy/settings.ts';
 import { LISTS_OF, runSteps } from './run-steps.ts';
 
-function toError(error: unknown, signal: AbortSignal): SafetySyncError {
-  if (!signal.aborted || !isCancelled(error)) return toKnownError(error);
-  const message = 'a statement was cancelled because a stop was requested';
-  return new SafetySyncError('interrupted', message, { cause: error });
-}
-
 /** Never rejects: the result describes a failure. */
 export async function runStream(context: RunContext, request: RunRequest): Promise<RunResult> {
   const { stream, kind, trigger } = request;
@@ -46,7 +39,7 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
       runInSession(context, request, { session, meter }),
     );
     const failed = (error: unknown) =>
-      ({ outcome: 'failed', error: toError(error, context.signal) }) as const;
+      ({ outcome: 'failed', error: toKnownError(error, context.signal) }) as const;
     const reason = 'another run of this stream is under way';
     const ending = (await run.catch(failed)) ?? ({ outcome: 'skipped', isTaken: true, reason } as const);
     const durationMs = context.clock.monotonicMs() - startedMs;
@@ -121,7 +114,7 @@ async function runInSession(
   } catch (caught) {
     // Unfinished statements still use the session, and an open transaction would roll back the closing of the run.
     await (load === undefined ? session.rollback() : load.abort());
-    const error = await session.explain(toError(caught, signal));
+    const error = await session.explain(toKnownError(caught, signal));
     const ending = { outcome: 'failed', error } as const;
     Object.assign(meter, { watermarkAfter: watermark, repaired: null });
     const close = (to: Queryable) => updateRun(to, { accountId, runId }, { counts: null, meter, ending });
@@ -142,7 +135,7 @@ async function removeOld({ retention, stream, request, session, accountId, signa
     if (Object.values(removed).some((count) => count > 0)) events.onRemoved?.(stream.name, removed);
   } catch (error) {
     await session.rollback();
-    events.onRemoved?.(stream.name, NOTHING_REMOVED, toError(error, signal));
+    events.onRemoved?.(stream.name, NOTHING_REMOVED, toKnownError(error, signal));
   }
 }
 
