@@ -12,7 +12,7 @@ type Words = Readonly<{ host: string; token?: string; seed?: number; deletions?:
 type Flags = Sizes & Numbers & Words;
 
 const MILLION = 1_000_000;
-const size = wholeNumber(0, 5 * MILLION);
+const howMany = wholeNumber(0, 5 * MILLION);
 /** Kinds that `--faults` shares out evenly. A hang only ends with the worker's time-out, so it gets a tenth of a share. */
 const FAULT_KINDS = ['rateLimit', 'serverError', 'reset', 'cut', 'nonJson', 'slow'] as const;
 
@@ -24,14 +24,13 @@ function renderRequest(entry: RequestLogEntry, colors: Colors): string {
 }
 
 async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): Promise<undefined> {
+  const { host, port, token, seed, latency, live, deletions = false, faults, quiet, ...size } = flags;
   const onRequest = (entry: RequestLogEntry): void => {
-    if (!flags.quiet) terminal.note(renderRequest(entry, terminal.noteColors));
+    if (!quiet) terminal.note(renderRequest(entry, terminal.noteColors));
   };
-  const { host, port, token, seed, latency: latencyMs, live, deletions = false, faults } = flags;
   const share = faults / 100 / (FAULT_KINDS.length + 0.1);
   const sandbox = await createSandbox({
-    ...{ host, port, token, seed, latencyMs, onRequest },
-    size: Object.fromEntries(Object.keys(defaultSize).map((name) => [name, flags[name as keyof Sizes]])),
+    ...{ host, port, token, seed, latencyMs: latency, size, onRequest },
     live: { changesPerMinute: live, deletions },
     faults: { ...Object.fromEntries(FAULT_KINDS.map((kind) => [kind, share])), hang: share / 10 },
   }).catch((cause: unknown) => {
@@ -62,11 +61,11 @@ export const sandbox: Verb<Flags> = {
     ['--host <host>', 'address to listen on', '127.0.0.1'],
     ['--token <token>', 'the token it accepts (default: sandbox-token)'],
     ['--seed <n>', 'other data; the same seed gives the same data', undefined, wholeNumber(0, 2 ** 31)],
-    ['--followups <n>', 'how many follow-ups', defaultSize.followups, size],
-    ['--employees <n>', 'how many employees', defaultSize.employees, size],
-    ['--equipment <n>', 'how many pieces of equipment, over four types', defaultSize.equipment, size],
-    ['--resources <n>', 'how many resources', defaultSize.resources, size],
-    ['--users <n>', 'how many users act at the service', defaultSize.users, size],
+    ['--followups <n>', 'how many follow-ups', defaultSize.followups, howMany],
+    ['--employees <n>', 'how many employees', defaultSize.employees, howMany],
+    ['--equipment <n>', 'how many pieces of equipment, over four types', defaultSize.equipment, howMany],
+    ['--resources <n>', 'how many resources', defaultSize.resources, howMany],
+    ['--users <n>', 'how many users act at the service', defaultSize.users, howMany],
     ['--live <n>', 'changes a minute; 0: the source does not change', 0, wholeNumber(0, MILLION)],
     ['--deletions', 'with --live: records are deleted, too'],
     ['--latency <ms>', 'added to every response', 0, wholeNumber(0, 600_000)],
