@@ -8,23 +8,22 @@ import { nameSome } from '../../shared/format.ts';
 import type { Say } from './check-service.ts';
 
 interface Server {
-  readonly version: string;
-  readonly number: number;
+  /** In words. */
+  readonly found: string;
+  readonly version: number;
   readonly encoding: string;
   readonly is_read_only: boolean;
+  readonly may_create: boolean;
+  /** The quoted names of the database and its user, for SQL statements. */
   readonly database: string;
   readonly owner: string;
-  /** The quoted names of the database and its user, for SQL statements. */
-  readonly quoted_database: string;
-  readonly quoted_owner: string;
-  readonly may_create: boolean;
 }
 
-const SERVER = `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
-  current_setting('server_encoding') as encoding, current_setting('transaction_read_only')::boolean as is_read_only,
-  current_database() as database, current_user as owner,
-  quote_ident(current_database()) as quoted_database, quote_ident(current_user) as quoted_owner,
-  has_database_privilege(current_database(), 'create') as may_create`;
+const SERVER = `select format('PostgreSQL %s, database %s, as %s', current_setting('server_version'), current_database(), current_user) as found,
+  current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
+  current_setting('transaction_read_only')::boolean as is_read_only,
+  has_database_privilege(current_database(), 'create') as may_create,
+  quote_ident(current_database()) as database, quote_ident(current_user) as owner`;
 
 /** Known since PostgreSQL 15. */
 const CHANGED_COLLATION = `select datcollversion as before, pg_database_collation_actual_version(oid) as now from pg_database
@@ -36,12 +35,12 @@ const MIGRATE_ADVICE =
 /** Returns whether the warehouse can be used. */
 export async function checkDatabase(connection: Connection, say: Say): Promise<boolean> {
   const [server] = (await connection.query<Server>(SERVER)) as [Server];
-  const found = `PostgreSQL ${server.version}, database ${server.database}, as ${server.owner}`;
+  const { found } = server;
   const refuse = (what: string, finding: string, advice: string): false => {
     say('failed', what, finding, advice);
     return false;
   };
-  if (server.number < OLDEST_SERVER) return refuse('database', found, adviceOf('database_too_old'));
+  if (server.version < OLDEST_SERVER) return refuse('database', found, adviceOf('database_too_old'));
   if (server.is_read_only) return refuse('database', `${found}: it is read-only`, READ_ONLY_ADVICE);
   const lacking = await connection.query<{ name: string }>(LACKING);
   if (lacking.length > 0) {
@@ -65,10 +64,10 @@ export async function checkDatabase(connection: Connection, say: Say): Promise<b
 
 /** Keys of the warehouse do not depend on it, those of other tables of the database may. */
 async function sayCollation(connection: Connection, server: Server, say: Say): Promise<void> {
-  if (server.number < 150_000) return;
+  if (server.version < 150_000) return;
   const [changed] = await connection.query<{ before: string; now: string }>(CHANGED_COLLATION);
   if (changed === undefined) return;
-  const { quoted_database: database } = server;
+  const { database } = server;
   const finding = `the database was made with version ${changed.before} of its collation, and the system has ${changed.now}`;
   const advice = `Ids and keys of the warehouse do not depend on it; names may sort otherwise. Indexes of other tables on text may be wrong: reindex database ${database}; alter database ${database} refresh collation version;`;
   say('skipped', 'collation', finding, advice);
@@ -89,10 +88,10 @@ const LACKING = `select 'temporary tables' as name, 0 as rank
   order by 2, 1`;
 
 /** The rights of the user of sync and start if it is not the owner. */
-const grantsFor = ({ quoted_owner: user, quoted_database: database }: Server): string =>
+const grantsFor = ({ owner, database }: Server): string =>
   [
     'As the owner of the schemas, in psql:',
-    `grant usage on schema safety, safety_sync to ${user};`,
-    `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${user};`,
-    `grant temporary on database ${database} to ${user};`,
+    `grant usage on schema safety, safety_sync to ${owner};`,
+    `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${owner};`,
+    `grant temporary on database ${database} to ${owner};`,
   ].join('\n');

@@ -3,7 +3,7 @@ import type { AccountConfig } from '../../config/account-config.ts';
 import type { ApiClient } from '../../engine/api/client.ts';
 import { createRequestMeter, type ListPage } from '../../engine/api/requests.ts';
 import { readOptionalMethods, writeOptionalMethods } from '../../engine/control-tables/optional-methods.ts';
-import type { Queryable } from '../../engine/database/connection.ts';
+import type { Database } from '../../engine/database/connection.ts';
 import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
 import { formatCount, formatDuration, formatNumber, nameSome } from '../../shared/format.ts';
 import { DAY_MS } from '../../shared/time.ts';
@@ -29,7 +29,7 @@ export type Say = (
   code?: ErrorCode,
 ) => void;
 
-interface CheckServiceOptions {
+export interface CheckServiceOptions {
   readonly api: ApiClient;
   readonly account: AccountConfig;
   readonly signal: AbortSignal;
@@ -38,7 +38,7 @@ interface CheckServiceOptions {
    * `rows`: how many records of each stream the service should have, of those that were read. undefined: no migrated
    * warehouse, so there is no budget to share with other processes.
    */
-  readonly warehouse: { readonly db: Queryable; readonly rows: ReadonlyMap<StreamName, number> } | undefined;
+  readonly warehouse: { readonly db: Database; readonly rows: ReadonlyMap<StreamName, number> } | undefined;
 }
 
 interface Asked {

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { type App, buildApiClient, createApp } from '../../app.ts';
 import { checkDatabase } from './check-database.ts';
-import { checkService, type Say } from './check-service.ts';
+import { checkService, type CheckServiceOptions, type Say } from './check-service.ts';
 import { readForgottenWithKey } from '../../engine/privacy/settings.ts';
 import { describeSource, sourceChanged } from '../../engine/sync/source.ts';
 import { createBudgetStore } from '../../engine/control-tables/request-budget.ts';
@@ -31,14 +31,14 @@ type SayOf = (account: string | null) => Say;
 const sayError = (say: Say, what: string, { message, advice, code }: SafetySyncError): void =>
   say('failed', what, message, advice, code);
 
-/** By account and stream: how many records the service should have of what was read. */
-type Rows = Map<string, ReadonlyMap<StreamName, number>>;
+/** By account. */
+type StoredAccounts = Map<string, NonNullable<CheckServiceOptions['warehouse']>>;
 
 /**
  * Of the stored data: the key of forgotten people, and the problems that `status` lists. A problem of a run is no failure of the
  * configuration.
  */
-async function checkStored(app: App, sayOf: SayOf): Promise<Rows> {
+async function checkStored(app: App, sayOf: SayOf): Promise<StoredAccounts> {
   const { accountIds, db, config } = app;
   for (const id of accountIds)
     await readForgottenWithKey(db, id, config.privacy).catch((error: unknown) => {
@@ -47,17 +47,18 @@ async function checkStored(app: App, sayOf: SayOf): Promise<Rows> {
     });
   const { problems, accounts } = await readProblems(app);
   const counts = await countRows(db, accountIds);
-  const rows: Rows = new Map(
+  const stored: StoredAccounts = new Map(
     accounts.map(({ id, streams }) => {
       const read = streams.filter(({ lastSuccessMs }) => lastSuccessMs !== null);
       const listedOf = (stream: StreamName) =>
         counts.find((one) => one.account_id === id && one.stream === stream)?.listed ?? 0;
-      return [id, new Map(read.map(({ stream }) => [stream, listedOf(stream)]))];
+      return [id, { db, rows: new Map(read.map(({ stream }) => [stream, listedOf(stream)])) }];
     }),
   );
   const shown = problems.filter(({ kind, level, accountId }) => {
     // The first sync will read all streams, not only those that are a note when absent.
-    const isAhead = kind === 'never_synced' && level === 'note' && rows.get(accountId ?? '')?.size === 0;
+    const isAhead =
+      kind === 'never_synced' && level === 'note' && stored.get(accountId ?? '')?.rows.size === 0;
     return level !== 'busy' && !isAhead;
   });
   for (const { text, problem } of describeProblems(shown)) {
@@ -66,33 +67,33 @@ async function checkStored(app: App, sayOf: SayOf): Promise<Rows> {
     const what = problem.kind === 'differs' ? 'stored data' : 'streams';
     sayOf(problem.accountId)('skipped', what, isOfService ? `at the last run: ${text}` : text);
   }
-  return rows;
+  return stored;
 }
 
 /** Whether each service is the one that was read. No list is requested of another one. */
-async function checkSources({ accounts }: App, sayOf: SayOf, rows: Rows): Promise<void> {
+async function checkSources({ accounts }: App, sayOf: SayOf, checked: StoredAccounts): Promise<void> {
   for (const { id, source } of accounts) {
     const { stored, current, isOther } = await source.compare();
     if (stored === undefined) continue;
     if (isOther) {
-      rows.delete(id);
+      checked.delete(id);
       sayError(sayOf(id), 'source', sourceChanged(id, stored, current));
     } else sayOf(id)('ok', 'source', `account ${id} belongs to ${describeSource(current)}`);
   }
 }
 
-/** Returns the rows of the accounts that are not refused; undefined: there is no migrated warehouse. */
-async function checkWarehouse(app: App, sayOf: SayOf, { account }: CommonOptions): Promise<Rows | undefined> {
+/** Returns the accounts that are not refused; undefined: there is no migrated warehouse. */
+async function checkWarehouse(app: App, sayOf: SayOf, { account }: CommonOptions) {
   const say = sayOf(null);
   const isUsable = await checkDatabase(app.connection, say);
   if (await app.warehouse.sharesSessions()) say('failed', 'sessions', POOLED, POOLER_ADVICE);
   else if (isUsable) {
-    const rows = await checkStored(app, sayOf);
+    const stored = await checkStored(app, sayOf);
     // Others can be found if `app` has every configured account.
     const { findings } = account ? { findings: [] } : await readStored(app);
     for (const { finding, advice } of findings) say('skipped', 'accounts', finding, advice);
-    await checkSources(app, sayOf, rows);
-    return rows;
+    await checkSources(app, sayOf, stored);
+    return stored;
   }
   return undefined;
 }
@@ -125,27 +126,23 @@ export const check: Verb = {
     if (unlimited !== null) say('skipped', 'request limit', unlimited, UNLIMITED_ADVICE);
     if (unknown !== null) say('skipped', 'configuration', unknown, UNKNOWN_ADVICE);
     const api = { ...config.api, mostRetries: CHECK_RETRIES };
-    let app: App | undefined;
+    const onServer = (line: string) => terminal.note(terminal.noteColors.dim(line));
+    const sayDatabase = (error: unknown): undefined => {
+      if (!(error instanceof SafetySyncError)) throw error;
+      sayError(say, 'database', error);
+    };
+    const app = await createApp({ config: { ...config, api }, signal, say: onServer }).catch(sayDatabase);
     try {
-      let warehouse: Rows | undefined;
-      try {
-        const onServer = (line: string) => terminal.note(terminal.noteColors.dim(line));
-        app = await createApp({ config: { ...config, api }, signal, say: onServer });
-        warehouse = await checkWarehouse(app, sayOf, options);
-      } catch (error) {
-        if (!(error instanceof SafetySyncError)) throw error;
-        sayError(say, 'database', error);
-      }
-      const db = warehouse && app?.db;
+      const stored = app && (await checkWarehouse(app, sayOf, options).catch(sayDatabase));
       const log = createLogger({ ...config.log, secrets: config.secrets });
       await pLimit(ACCOUNTS_AT_ONCE).map(config.accounts, async (account) => {
         const { accountId } = account;
-        const rows = warehouse?.get(accountId);
-        if (warehouse !== undefined && rows === undefined) return;
-        const store = db === undefined ? null : createBudgetStore(db, accountId);
-        const client = buildApiClient(account, db ? api : { ...api, mostRetries: 0 }, { log, store });
-        const ofAccount = { api: client, account, signal, say: sayOf(accountId) };
-        await checkService({ ...ofAccount, warehouse: db && rows && { db, rows } });
+        const warehouse = stored?.get(accountId);
+        if (stored !== undefined && warehouse === undefined) return;
+        const store = warehouse === undefined ? null : createBudgetStore(warehouse.db, accountId);
+        const limits = warehouse === undefined ? { ...api, mostRetries: 0 } : api;
+        const client = buildApiClient(account, limits, { log, store });
+        await checkService({ api: client, account, signal, say: sayOf(accountId), warehouse });
         await client.close();
       });
     } finally {
