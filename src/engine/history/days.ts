@@ -183,7 +183,7 @@ async function writeCounts(
       from (
         table deltas union all select ${ofKey}, ${fromOn}::date, 0, 0 from latest
         union all select 'all', '', known.status, first.day, 0, 0
-        from unnest(${toArrayLiteral(statuses)}::text[]) as known (status), (select min(day) as day from deltas) first
+        from unnest(${toArrayLiteral(statuses)}::text[]) as known (status), (select min(first_on) as day from spans) first
         where first.day is not null and not exists (select from latest l where l.counted_by = 'all' and l.status = known.status)
       ) c group by ${ofKey}
     )
