@@ -2,6 +2,7 @@
 import pLimit from 'p-limit';
 import type { Account } from '../app.ts';
 import { type SyncRequest, syncStreams } from '../engine/sync/run-stream.ts';
+import { formatCount } from '../shared/format.ts';
 import { buildRunEvents, logResult } from '../operate/worker/run-log.ts';
 import { createProgress } from './progress.ts';
 import { type AccountResult, outputOf } from './run-results.ts';
@@ -52,22 +53,27 @@ export async function runAccounts(
   return (await Promise.all(app.accounts.map((account) => limit(runAccount, account)))).flat();
 }
 
-interface DescribedRequest extends RunAccountsRequest {
-  /** Lines below the table, about the findings. */
-  readonly describe?: (one: AccountResult) => readonly string[];
+/** The verdict of a reconcile on the syncs before it. Streams with full reads at every sync cannot miss a change. */
+function describeFound({ stream, outcome, repaired }: AccountResult): string[] {
+  if (outcome !== 'succeeded' || repaired === null) return [];
+  return [
+    repaired === 0
+      ? `${stream}: no sync had missed anything`
+      : `${stream}: repaired ${formatCount(repaired)} that an earlier sync should have brought; please report this`,
+  ];
 }
 
 /** The verb that runs streams. `requestOf` refuses bad arguments. */
 export const runningStreams = <Own = object>(
-  requestOf: (options: CommonOptions & Own, names: readonly string[]) => DescribedRequest,
+  requestOf: (options: CommonOptions & Own, names: readonly string[]) => RunAccountsRequest,
 ): Required<Pick<Verb<Own>, 'needs' | 'run'>> => ({
   needs(options, names) {
     requestOf(options, names);
     return { needsService: true, migrates: true, stores: true };
   },
   async run(context, options, names) {
-    const { describe = () => [], ...request } = requestOf(options, names);
+    const request = requestOf(options, names);
     const all = await runAccounts(context, options, request);
-    return outputOf(all, context.terminal, all.flatMap(describe));
+    return outputOf(all, context.terminal, request.kind === 'reconcile' ? all.flatMap(describeFound) : []);
   },
 });

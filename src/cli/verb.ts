@@ -139,13 +139,10 @@ export function configOf({ env, terminal }: CommandContext, options: Needs): Con
 /** Work that does not end within this time after a signal is abandoned, so that a stop takes less than ten seconds. */
 const GIVE_UP_MS = 7 * SECOND_MS;
 
-async function endedBy<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const givenUp = untilAborted(signal)
-    .then(() => sleep(GIVE_UP_MS))
-    .then(() => {
-      throw new SafetySyncError('interrupted', 'stopped by a signal; not everything ended in time');
-    });
-  return await Promise.race([work, givenUp]);
+async function giveUp(signal: AbortSignal): Promise<never> {
+  await untilAborted(signal);
+  await sleep(GIVE_UP_MS);
+  throw new SafetySyncError('interrupted', 'stopped by a signal; not everything ended in time');
 }
 
 async function prepare(app: App, needs: Needs): Promise<void> {
@@ -190,7 +187,7 @@ async function runVerb(verb: Verb, context: CommandContext, command: Command): P
     return await verb.run?.({ ...context, app }, options, names);
   };
   try {
-    return print(await endedBy(signal, work()));
+    return print(await Promise.race([work(), giveUp(signal)]));
   } finally {
     // Together, because each waits for seconds when its server does not respond.
     await Promise.all([app.close(), stopTracing()]);

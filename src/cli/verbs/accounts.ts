@@ -1,4 +1,5 @@
 import {
+  type AccountChange,
   commandOf,
   readAccountChanges,
   readStoredAccounts,
@@ -57,39 +58,15 @@ const list: Verb = {
   },
 };
 
-/** Asks, then renames what is stored of an account, or removes it if there is no new name. */
-async function change(
-  { app, terminal, signal }: AppContext,
-  options: CommonOptions,
-  names: readonly string[],
-) {
-  const [from = ''] = names;
-  const to = names[1] ?? null;
-  const { accounts, connection, warehouse } = app;
-  if (to !== null && !accountName.safeParse(to).success)
-    throw usageError(
-      `${JSON.stringify(to)} is no name of an account: expected ${String(accountName.description)}`,
-    );
-  const account = to === null ? accounts.find(({ id }) => id === from) : undefined;
-  if (account?.config.service && !(await account.source.compare()).isOther) {
-    throw usageError(
-      `account ${from} is configured: the next run would read it anew`,
-      `First take ${from}, or the address of its service, out of the configuration (SAFETY_BASE_URL, SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE), here and where safety-sync start runs; then try again.`,
-    );
-  }
-  const { rows, tables } = await countAccountRows(connection, from);
+/** Asks, then renames what is stored of an account, or removes it if there is no new name. Returns the JSON output. */
+async function change({ app, terminal, signal }: AppContext, options: CommonOptions, asked: AccountChange) {
+  const { from, to } = asked;
+  const { rows, tables } = await countAccountRows(app.connection, from);
   const what = to === null ? `To be removed: account ${from}` : `To be renamed to ${to}: account ${from}`;
   terminal.note(`${what}, ${formatNumber(rows, 'row')} in ${formatNumber(tables, 'table')}.`);
-  await confirm(terminal, options, to ?? from, commandOf({ from, to }));
-  await changeAccount(warehouse.url, { from, to }, signal);
-  return {
-    json: { account_id: from, renamed_to: to },
-    lines: [
-      to === null
-        ? `Nothing is stored of account ${from} any more.`
-        : `Everything that was stored of account ${from} is that of account ${to} now. Name it ${to} in the configuration, too, before the next run.`,
-    ],
-  };
+  await confirm(terminal, options, to ?? from, commandOf(asked));
+  await changeAccount(app.warehouse.url, asked, signal);
+  return { account_id: from, renamed_to: to };
 }
 
 const rename: Verb = {
@@ -99,14 +76,32 @@ const rename: Verb = {
     ['<new>', 'a name of which nothing is stored'],
   ],
   common: ['yes', 'json'],
-  run: change,
+  async run(context, options, [from = '', to = '']) {
+    if (!accountName.safeParse(to).success) {
+      const expected = String(accountName.description);
+      throw usageError(`${JSON.stringify(to)} is no name of an account: expected ${expected}`);
+    }
+    const json = await change(context, options, { from, to });
+    const said = `Everything that was stored of account ${from} is that of account ${to} now. Name it ${to} in the configuration, too, before the next run.`;
+    return { json, lines: [said] };
+  },
 };
 
 const remove: Verb = {
   about: 'remove what is stored of an account, in steps; repeat it after an interruption',
   takes: [['<name>', 'the account as it is stored']],
   common: ['yes', 'json'],
-  run: change,
+  async run(context, options, [name = '']) {
+    const account = context.app.accounts.find(({ id }) => id === name);
+    if (account?.config.service && !(await account.source.compare()).isOther) {
+      throw usageError(
+        `account ${name} is configured: the next run would read it anew`,
+        `First take ${name}, or the address of its service, out of the configuration (SAFETY_BASE_URL, SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE), here and where safety-sync start runs; then try again.`,
+      );
+    }
+    const json = await change(context, options, { from: name, to: null });
+    return { json, lines: [`Nothing is stored of account ${name} any more.`] };
+  },
 };
 
 const move: Verb = {

@@ -2,7 +2,6 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { type App, createApp, EMBEDDED_DATA_DIR } from '../../app.ts';
-import { loadConfig } from '../../config/load-config.ts';
 import { createSandbox } from '../../sandbox/index.ts';
 import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { DAY_MS, MINUTE_MS, systemClock } from '../../shared/time.ts';
@@ -19,7 +18,7 @@ import { formatDuration, formatNumber } from '../../shared/format.ts';
 import { runAccounts } from '../run-accounts.ts';
 import { EXIT, exitCodeOf, renderRemarks, renderResults } from '../run-results.ts';
 import { renderRows } from '../table.ts';
-import type { AppContext, CommandContext, Verb } from '../verb.ts';
+import { type AppContext, type CommandContext, configOf, type Verb } from '../verb.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';
 
 const DEMO_ACCOUNT = 'demo';
@@ -100,23 +99,21 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
   terminal.print(colors.bold('safety-sync demo: a sandbox service, an embedded PostgreSQL, two syncs'));
   const live = { changesPerMinute: 120, deletions: true };
   const sandbox = await createSandbox({ clock: now, oddities: false, live });
+  const demoEnv = {
+    SAFETY_BASE_URL: sandbox.url,
+    SAFETY_TOKEN: sandbox.token,
+    SAFETY_ACCOUNT: DEMO_ACCOUNT,
+    SYNC_CRON: '*/10 * * * * *',
+    HTTP_PORT: env['HTTP_PORT'],
+    HTTP_REPORT: 'true',
+    LOG_LEVEL: env['LOG_LEVEL'] ?? (serve ? 'info' : 'error'),
+    LOG_FORMAT: env['LOG_FORMAT'],
+  };
   let app: App | undefined;
   let claim: Connection | undefined;
   try {
     app = await createApp({
-      config: loadConfig(
-        {
-          SAFETY_BASE_URL: sandbox.url,
-          SAFETY_TOKEN: sandbox.token,
-          SAFETY_ACCOUNT: DEMO_ACCOUNT,
-          SYNC_CRON: '*/10 * * * * *',
-          HTTP_PORT: env['HTTP_PORT'],
-          HTTP_REPORT: 'true',
-          LOG_LEVEL: env['LOG_LEVEL'] ?? (serve ? 'info' : 'error'),
-          LOG_FORMAT: env['LOG_FORMAT'],
-        },
-        { needsService: true, isTerminal: terminal.isInteractive },
-      ),
+      config: configOf({ ...context, env: demoEnv }, { needsService: true }),
       signal,
       say: () => undefined,
       embeddedDatabase: DEMO_DATABASE,
