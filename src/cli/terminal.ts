@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import pc from 'picocolors';
 import type { Environment } from '../config/read-variables.ts';
 import { usageError } from '../shared/errors.ts';
+import { toIso, toMs } from '../shared/time.ts';
 import { wrapLines } from '../shared/wrap-lines.ts';
 
 export type Colors = ReturnType<typeof pc.createColors>;
@@ -72,13 +73,11 @@ export function createTerminal(env: Environment) {
   };
 }
 
-const isTimeColumn = (name: string): boolean => name.endsWith('_at') || name.startsWith('watermark');
-
 /** A row of the control tables for `--json`: converts times from PostgreSQL's format to that of all JSON of the program. */
 export function withIsoTimes<Row extends object>(row: Row): Row {
   const entries = Object.entries(row).map(([name, value]: [string, unknown]) => {
-    const ms = isTimeColumn(name) && typeof value === 'string' ? Date.parse(value) : NaN;
-    return [name, Number.isNaN(ms) ? value : new Date(ms).toISOString()];
+    const isTime = /_at$|^watermark_/.test(name) && typeof value === 'string';
+    return [name, isTime ? toIso(toMs(value)) : value];
   });
   return Object.fromEntries(entries) as Row;
 }

@@ -1,7 +1,7 @@
 /** Requests the methods of the service once. */
 import type { AccountConfig } from '../../config/account-config.ts';
 import type { ApiClient } from '../../engine/api/client.ts';
-import { createRequestMeter, type ListPage } from '../../engine/api/requests.ts';
+import { type ApiRequest, createRequestMeter, type ListPage } from '../../engine/api/requests.ts';
 import { readOptionalMethods, writeOptionalMethods } from '../../engine/control-tables/optional-methods.ts';
 import type { Database } from '../../engine/database/connection.ts';
 import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
@@ -41,10 +41,7 @@ export interface CheckServiceOptions {
   readonly warehouse: { readonly db: Database; readonly rows: ReadonlyMap<StreamName, number> } | undefined;
 }
 
-interface Asked {
-  readonly method: string;
-  readonly listKey?: string;
-  readonly params?: Readonly<Record<string, unknown>>;
+interface Asked extends Pick<ApiRequest, 'method' | 'listKey'>, Partial<Pick<ApiRequest, 'params'>> {
   readonly what?: string;
   /** Its records are those of this stream. */
   readonly stream?: StreamName | undefined;
@@ -73,10 +70,8 @@ export async function checkService(options: CheckServiceOptions): Promise<void> 
   const ahead: string[] = [];
 
   async function request(asked: Asked): Promise<ListPage | SafetySyncError> {
-    const { method, listKey, params = {} } = asked;
     try {
-      const list = { ...(listKey && { listKey }), comesWhole: comesWhole(asked) };
-      return await api.page({ method, ...list, params, meter, signal });
+      return await api.page({ params: {}, ...asked, comesWhole: comesWhole(asked), meter, signal });
     } catch (error) {
       if (!(error instanceof SafetySyncError)) throw error;
       const { code, recovery } = error;
@@ -100,7 +95,7 @@ export async function checkService(options: CheckServiceOptions): Promise<void> 
     const total = totalOf(answer);
     const responds = listKey === undefined ? 'responds' : `responds, ${formatNumber(total, 'record')}`;
     const isWhole = comesWhole(asked) || answer.paging?.total !== undefined;
-    const rows = stream !== undefined && isWhole ? warehouse?.rows.get(stream) : undefined;
+    const rows = isWhole ? warehouse?.rows.get(stream ?? '') : undefined;
     if (rows === undefined) say('ok', what, responds);
     else if (rows === total) say('ok', what, `${responds}, as many as the warehouse has`);
     // No failure: the source may have changed since the last sync.
