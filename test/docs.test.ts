@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { buildProgram } from '../src/cli/program.ts';
-import { createTerminal } from '../src/cli/terminal.ts';
 import { VARIABLES } from '../src/config/variables.ts';
 
 const ROOT = new URL('../', import.meta.url);
@@ -17,10 +16,7 @@ const PAGES = [
     .map((name) => `docs/${name.replaceAll('\\', '/')}`),
 ];
 
-const program = await buildProgram(
-  { env: {}, terminal: createTerminal({}), signal: new AbortController().signal },
-  () => undefined,
-);
+const program = await buildProgram(() => Promise.resolve());
 const verbs = program.commands.map((command) => command.name());
 
 describe('the documents', () => {

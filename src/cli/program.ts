@@ -3,7 +3,7 @@ import { type SafetySyncError, usageError } from '../shared/errors.ts';
 import { VERSION } from '../version.ts';
 import { toKnownError } from '../engine/database/database-error.ts';
 import { EXIT, EXIT_CODE_OF, EXIT_CODES } from './run-results.ts';
-import { type CommandContext, toCommand, type Verb } from './verb.ts';
+import { type CommandContext, type Run, runVerb, toCommand, type Verb } from './verb.ts';
 
 /** By the groups of the help text. A run loads its own verb alone: the others would take another tenth of its memory. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Verb>>>>> = {
@@ -54,11 +54,7 @@ To see it work without any configuration: safety-sync demo`;
 }
 
 /** Contains only the verb at the beginning of `argv`, or all verbs if there is none. */
-export async function buildProgram(
-  context: CommandContext,
-  exit: (code: number) => void,
-  [first = '']: readonly string[] = [],
-): Promise<Command> {
+export async function buildProgram(run: Run, [first = '']: readonly string[] = []): Promise<Command> {
   const program = new Command('safety-sync')
     .description('Keeps a PostgreSQL warehouse in step with a workplace-safety service.')
     .version(VERSION, '-v, --version', 'print the version')
@@ -71,7 +67,7 @@ export async function buildProgram(
     program.commandsGroup(group);
     for (const [name, load] of Object.entries(verbs)) {
       if (name === first || !(Object.hasOwn(VERBS, first) || first === '--version'))
-        program.addCommand(toCommand(name, await load(), context, exit));
+        program.addCommand(toCommand(name, await load(), run));
     }
   }
   // In the last group.
@@ -101,7 +97,10 @@ function printError(
 /** Runs the command line; returns the exit code. */
 export async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
   let code: number = EXIT.ok;
-  const program = await buildProgram(context, (verbCode) => (code = verbCode), argv);
+  const run: Run = async (verb, command) => {
+    code = await runVerb(verb, context, command);
+  };
+  const program = await buildProgram(run, argv);
   const isJson = argv.includes('--json');
   try {
     await program.parseAsync(argv, { from: 'user' });

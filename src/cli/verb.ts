@@ -86,13 +86,11 @@ const COMMON = {
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
+/** Called with the arguments and options in `command`. */
+export type Run = (verb: Verb, command: Command) => Promise<void>;
+
 /** `name`: with the verbs before it, as in `labels import`. */
-export function toCommand(
-  name: string,
-  verb: Verb,
-  context: CommandContext,
-  exit: (code: number) => void,
-): Command {
+export function toCommand(name: string, verb: Verb, run: Run): Command {
   const command = new Command(name.split(' ').at(-1))
     .description(verb.about)
     .exitOverride()
@@ -102,7 +100,7 @@ export function toCommand(
     // `runVerb` names a misspelt verb behind it.
     .allowExcessArguments(verb.verbs !== undefined);
   for (const [own, one] of Object.entries(verb.verbs ?? {}))
-    command.addCommand(toCommand(`${name} ${own}`, one, context, exit));
+    command.addCommand(toCommand(`${name} ${own}`, one, run));
   for (const [taken, about] of verb.takes ?? []) command.argument(taken, about);
   const common = (verb.common ?? []).map((one): Option => COMMON[one]);
   for (const [flags, about, fallback, parse] of [...(verb.options ?? []), ...common]) {
@@ -111,8 +109,7 @@ export function toCommand(
     else if (parse === undefined) command.option(flags, about, fallback as string | undefined);
     else command.option(flags, about, (text: string) => parse(text, flag), fallback);
   }
-  if (verb.run !== undefined || verb.runAlone !== undefined)
-    command.action(async () => exit(await runVerb(verb, context, command)));
+  if (verb.run !== undefined || verb.runAlone !== undefined) command.action(() => run(verb, command));
   return command;
 }
 
@@ -160,7 +157,7 @@ async function prepare(app: App, needs: Needs): Promise<void> {
 }
 
 /** Runs the verb, prints its output, and returns the exit code. A signal ends a verb that uses the warehouse within seconds. */
-async function runVerb(verb: Verb, context: CommandContext, command: Command): Promise<number> {
+export async function runVerb(verb: Verb, context: CommandContext, command: Command): Promise<number> {
   const options: CommonOptions = command.opts();
   const names = command.args;
   if (verb.verbs !== undefined && names.length > 0) {

@@ -4,14 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { buildProgram } from '../../src/cli/program.ts';
-import { createTerminal } from '../../src/cli/terminal.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { parseLog } from '../support/cli.ts';
 import { createCliFixture } from '../support/cli-fixture.ts';
 import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
 
-const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
-const VERBS = (await buildProgram(CONTEXT, () => undefined)).commands.map((command) => command.name());
+const VERBS = (await buildProgram(() => Promise.resolve())).commands.map((command) => command.name());
 
 const fixture = forAllTests(() => createCliFixture());
 

@@ -1,7 +1,6 @@
 /** Errors of verbs: on stderr in words, with --json on stdout as JSON. */
 import { describe, expect, test } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
-import { createTerminal } from '../../src/cli/terminal.ts';
 import { createSandbox } from '../../src/sandbox/index.ts';
 import type { CliEnvironment } from '../support/cli.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
@@ -9,11 +8,10 @@ import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
 import { createRole, openTestDatabase } from '../support/test-database.ts';
 import { serviceEnv, SMALL_SANDBOX } from '../support/world.ts';
 
-const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
 /** Possible arguments of a verb. */
 const ARGUMENTS: Readonly<Record<string, string>> = { stream: 'followups', id: '1' };
 /** Verbs with their required arguments; the name of a subcommand is the first argument. */
-const JSON_VERBS = (await buildProgram(CONTEXT, () => undefined)).commands
+const JSON_VERBS = (await buildProgram(() => Promise.resolve())).commands
   .flatMap((command) => [
     { verb: command.name(), before: [] as string[], command },
     ...command.commands.map((one) => ({ verb: command.name(), before: [one.name()], command: one })),

@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import { ALERT_WORDS } from '../../src/operate/status/problem-words.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { EXIT_CODE_OF, EXIT_CODES } from '../../src/cli/run-results.ts';
-import { createTerminal } from '../../src/cli/terminal.ts';
 import { listSettings } from './settings.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import {
@@ -66,10 +65,7 @@ const commandsOf = (command: Command, before = ''): (readonly [string, Command])
   });
 
 async function renderCommands(): Promise<Record<string, string>> {
-  const program = await buildProgram(
-    { env: {}, terminal: createTerminal({}), signal: new AbortController().signal },
-    () => undefined,
-  );
+  const program = await buildProgram(() => Promise.resolve());
   const commands = commandsOf(program);
   const verbs = commands.map(([name, command]) => {
     const places = command.registeredArguments.map((one) =>
