@@ -3,7 +3,6 @@ import { createInterface } from 'node:readline';
 import pc from 'picocolors';
 import type { Environment } from '../config/read-variables.ts';
 import { usageError } from '../shared/errors.ts';
-import { toIso, toMs } from '../shared/time.ts';
 import { wrapLines } from '../shared/wrap-lines.ts';
 
 export type Colors = ReturnType<typeof pc.createColors>;
@@ -71,15 +70,6 @@ export function createTerminal(env: Environment) {
       return columnsOf(process.stdout);
     },
   };
-}
-
-/** A row of the control tables for `--json`: converts times from PostgreSQL's format to that of all JSON of the program. */
-export function withIsoTimes<Row extends object>(row: Row): Row {
-  const entries = Object.entries(row).map(([name, value]: [string, unknown]) => {
-    const isTime = /_at$|^watermark_/.test(name) && typeof value === 'string';
-    return [name, isTime ? toIso(toMs(value)) : value];
-  });
-  return Object.fromEntries(entries) as Row;
 }
 
 /** Throws `usage_invalid` unless the change is confirmed by the name that is typed, or by --yes. */

@@ -86,16 +86,15 @@ async function checkSources({ accounts }: App, sayOf: SayOf, checked: StoredAcco
 async function checkWarehouse(app: App, sayOf: SayOf, { account }: CommonOptions) {
   const say = sayOf(null);
   const isUsable = await checkDatabase(app.connection, say);
-  if (await app.warehouse.sharesSessions()) say('failed', 'sessions', POOLED, POOLER_ADVICE);
-  else if (isUsable) {
-    const stored = await checkStored(app, sayOf);
-    // Others can be found if `app` has every configured account.
-    const { findings } = account ? { findings: [] } : await readStored(app);
-    for (const { finding, advice } of findings) say('skipped', 'accounts', finding, advice);
-    await checkSources(app, sayOf, stored);
-    return stored;
-  }
-  return undefined;
+  const isPooled = await app.warehouse.sharesSessions();
+  if (isPooled) say('failed', 'sessions', POOLED, POOLER_ADVICE);
+  if (isPooled || !isUsable) return undefined;
+  const stored = await checkStored(app, sayOf);
+  // Others can be found if `app` has every configured account.
+  const { findings } = account ? { findings: [] } : await readStored(app);
+  for (const { finding, advice } of findings) say('skipped', 'accounts', finding, advice);
+  await checkSources(app, sayOf, stored);
+  return stored;
 }
 
 export const check: Verb = {

@@ -2,6 +2,7 @@ import { type Channel, deliver } from '../../operate/alerts/channel.ts';
 import { configuredChannels } from '../../operate/worker/notifier.ts';
 import { problemOf, TEST_MESSAGE } from '../../operate/alerts/message.ts';
 import { type AlertRow, isAlert, readOutbox } from '../../operate/alerts/outbox.ts';
+import { withIsoTimes } from '../../operate/status/json-status.ts';
 import { describeProblems } from '../../operate/status/problem-words.ts';
 import { readProblems } from '../../operate/worker/read-problems.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
@@ -10,7 +11,6 @@ import { createRedactor } from '../../shared/redact.ts';
 import { toIso, toMs } from '../../shared/time.ts';
 import { EXIT } from '../run-results.ts';
 import { accountColumn, renderRows } from '../table.ts';
-import { withIsoTimes } from '../terminal.ts';
 import { configOf, type Verb } from '../verb.ts';
 
 const test: Verb = {

@@ -4,10 +4,10 @@ import { formatAge, formatNumber } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import type { IssueKind } from '../../engine/streams/stream.ts';
+import { withIsoTimes } from '../../operate/status/json-status.ts';
 import { exitCodeOf } from '../run-results.ts';
 import { runAccounts } from '../run-accounts.ts';
 import { accountColumn, renderRows } from '../table.ts';
-import { withIsoTimes } from '../terminal.ts';
 import type { Verb } from '../verb.ts';
 
 type Flags = { readonly all?: true; readonly retry?: true };

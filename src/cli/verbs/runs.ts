@@ -2,11 +2,11 @@ import { closeDeadRuns, readRuns, type RunRow } from '../../engine/control-table
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { formatDuration, formatTime } from '../../shared/format.ts';
 import { toMs } from '../../shared/time.ts';
+import { withIsoTimes } from '../../operate/status/json-status.ts';
 import { describeCounts, runName } from '../../operate/worker/run-log.ts';
 import { parseStream, wholeNumber } from '../arguments.ts';
 import { statusText } from '../run-results.ts';
 import { accountColumn, renderRows } from '../table.ts';
-import { withIsoTimes } from '../terminal.ts';
 import type { Verb } from '../verb.ts';
 
 type Flags = { readonly limit: number; readonly stream?: StreamName };

@@ -4,11 +4,11 @@ import { toIso, toMs } from '../../shared/time.ts';
 import type { StreamStatus } from '../../operate/status/facts.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
 import { describeProblems } from '../../operate/status/problem-words.ts';
-import { toProblems } from '../../operate/status/json-status.ts';
+import { toProblems, withIsoTimes } from '../../operate/status/json-status.ts';
 import { readProblems } from '../../operate/worker/read-problems.ts';
 import { afterBlank, EXIT, statusText } from '../run-results.ts';
 import { accountColumn, renderRows } from '../table.ts';
-import { type Colors, withIsoTimes } from '../terminal.ts';
+import type { Colors } from '../terminal.ts';
 import type { Verb } from '../verb.ts';
 
 type ShownStream = ReturnType<typeof toShownStream>;

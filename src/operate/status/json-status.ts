@@ -6,18 +6,26 @@ import type { Status } from './status.ts';
 
 const toSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
+/** A row of the control tables: converts times from PostgreSQL's format to that of all JSON of the program. */
+export function withIsoTimes<Row extends object>(row: Row): Row {
+  const entries = Object.entries(row).map(([name, value]: [string, unknown]) => {
+    const isTime = /_at$|^watermark_/.test(name) && typeof value === 'string';
+    return [name, isTime ? toIso(toMs(value)) : value];
+  });
+  return Object.fromEntries(entries) as Row;
+}
+
 /** `lastSuccessMs` is a time and becomes `last_success_at`; `uptimeMs` stays a number. */
 function toJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toJson);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, one]: [string, unknown]) => {
+    Object.entries(withIsoTimes(value)).map(([name, one]: [string, unknown]) => {
       if (name.endsWith('Ms') && name !== 'uptimeMs')
         return [
           toSnakeCase(name.replace(/(At|^at)?Ms$/, (_, at?: string) => at ?? 'At')),
           toIso(one as number | null),
         ];
-      if (/_at$|^watermark_/.test(name) && typeof one === 'string') return [name, toIso(toMs(one))];
       return [toSnakeCase(name), toJson(one)];
     }),
   );
