@@ -6,15 +6,6 @@ import { build, type BuildResult } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Another process that uses the embedded server. */
-interface EmbeddedUser {
-  readonly url: string;
-  readonly joined: boolean;
-  release(): Promise<void>;
-  /** Sends a signal to its process group, as a terminal does; resolves when the process has ended. */
-  kill(signal: 'SIGKILL' | 'SIGINT'): Promise<void>;
-}
-
 /** Prints one line of JSON when the server is available, releases it when standard input ends, and prints `released`. */
 const USER = `
   import { once } from 'node:events';
@@ -42,7 +33,8 @@ async function bundleUser(): Promise<string> {
 }
 let bundled: Promise<BuildResult<{ write: false }>> | undefined;
 
-export async function startEmbeddedUser(dataDir: string): Promise<EmbeddedUser> {
+/** Another process that uses the embedded server. */
+export async function startEmbeddedUser(dataDir: string) {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', await bundleUser(), dataDir], {
     // The directory from which packages are resolved.
     cwd: ROOT,
@@ -63,7 +55,8 @@ export async function startEmbeddedUser(dataDir: string): Promise<EmbeddedUser> 
       await exited;
       if (last.value !== 'released') throw new Error('the process ended without releasing');
     },
-    kill: async (signal) => {
+    /** Sends a signal to its process group, as a terminal does; resolves when the process has ended. */
+    kill: async (signal: 'SIGKILL' | 'SIGINT') => {
       if (child.pid !== undefined) process.kill(-child.pid, signal);
       await exited;
     },

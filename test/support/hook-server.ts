@@ -1,53 +1,35 @@
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-
-/** A webhook receiver with responses that the test sets. */
-export interface HookServer {
-  /** Contains a secret in its path, as chat services do. */
-  readonly url: string;
-  /** Accepted texts in order. */
-  readonly texts: string[];
-  /** All GETs, accepted or not. */
-  pings: number;
-  /** All other requests, accepted or not. */
-  readonly bodies: string[];
-  /** 200: accepts; `hang`: never responds. */
-  answer: number | 'hang';
-  close(): Promise<void>;
-}
+import { startReceivingServer } from './receiving-server.ts';
 
 export const HOOK_SECRET = 'T0CANARY/B0CANARY/hook-canary-secret';
 
-export async function startHookServer(): Promise<HookServer> {
-  const server = createServer((request, response: ServerResponse) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const body = Buffer.concat(chunks).toString();
-      if (request.method === 'GET') {
-        hook.pings += 1;
-        if (hook.answer !== 'hang') response.writeHead(hook.answer).end();
-        return;
-      }
-      hook.bodies.push(body);
-      if (hook.answer !== 'hang') {
-        if (hook.answer < 300) hook.texts.push((JSON.parse(body) as { text: string }).text);
-        // Echoes the request, as some services do.
-        response.writeHead(hook.answer).end(hook.answer < 300 ? 'ok' : `no such hook: ${request.url ?? ''}`);
-      }
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const hook: HookServer = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/services/${HOOK_SECRET}`,
-    texts: [],
-    bodies: [],
+/** A webhook receiver with responses that the test sets. */
+export async function startHookServer() {
+  const received = {
+    /** Accepted texts in order. */
+    texts: [] as string[],
+    /** All GETs, accepted or not. */
     pings: 0,
-    answer: 200,
-    async close() {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
-    },
+    /** All other requests, accepted or not. */
+    bodies: [] as string[],
+    /** 200: accepts; `hang`: never responds. */
+    answer: 200 as number | 'hang',
   };
-  return hook;
+  const server = await startReceivingServer((response, request, body) => {
+    const { answer } = received;
+    if (request.method === 'GET') {
+      received.pings += 1;
+      if (answer !== 'hang') response.writeHead(answer).end();
+      return;
+    }
+    received.bodies.push(body);
+    if (answer !== 'hang') {
+      if (answer < 300) received.texts.push((JSON.parse(body) as { text: string }).text);
+      // Echoes the request, as some services do.
+      response.writeHead(answer).end(answer < 300 ? 'ok' : `no such hook: ${request.url ?? ''}`);
+    }
+  });
+  // Its path contains a secret, as those of chat services do.
+  return Object.assign(received, { ...server, url: `${server.url}/services/${HOOK_SECRET}` });
 }
+
+export type HookServer = Awaited<ReturnType<typeof startHookServer>>;

@@ -1,20 +1,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** A proxy in front of a PostgreSQL server that records all bytes of the clients: statements, parameters, rows of COPY. */
-export interface ListeningProxy {
-  /** The database URL through the proxy. */
-  readonly url: string;
-  /** The given texts that were sent since the last `forget`. */
-  heard(texts: readonly string[]): string[];
-  /** Bytes since then. */
-  readonly size: number;
-  forget(): void;
-  /** Passes nothing on any more, and keeps all connections open. */
-  hold(): void;
-  close(): Promise<void>;
-}
-
-export async function startListeningProxy(databaseUrl: string): Promise<ListeningProxy> {
+export async function startListeningProxy(databaseUrl: string) {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   /** By connection, because a text may arrive in two chunks. */
@@ -44,18 +31,22 @@ export async function startListeningProxy(databaseUrl: string): Promise<Listenin
   url.hostname = '127.0.0.1';
   url.port = String((server.address() as AddressInfo).port);
   return {
+    /** The database URL through the proxy. */
     url: url.href,
-    heard(texts) {
+    /** The given texts that were sent since the last `forget`. */
+    heard(texts: readonly string[]): string[] {
       const all = sent.map((pieces) => Buffer.concat(pieces));
       return texts.filter((text) => all.some((bytes) => bytes.includes(text)));
     },
-    get size() {
+    /** Bytes since then. */
+    get size(): number {
       return sent.flat().reduce((sum, { length }) => sum + length, 0);
     },
     forget() {
       for (const pieces of sent) pieces.length = 0;
       sent = [];
     },
+    /** Passes nothing on any more, and keeps all connections open. */
     hold() {
       isHeld = true;
       for (const socket of sockets) socket.unpipe().pause();

@@ -5,7 +5,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { createRequestMeter } from '../../src/engine/api/requests.ts';
 import { noCounts, type RecordCounts, type RunEnding } from '../../src/engine/control-tables/runs.ts';
-import type { ReadOptions, SyncSettings } from '../../src/engine/reading/read-request.ts';
+import type { ReadOptions } from '../../src/engine/reading/read-request.ts';
 import { differenceOf } from '../../src/engine/reading/followups.ts';
 import { read } from '../../src/engine/reading/read.ts';
 import type { ReadOutcome } from '../../src/engine/reading/step.ts';
@@ -14,7 +14,7 @@ import { NO_STATE, type StreamState } from '../../src/engine/streams/state.ts';
 import type { StreamDefinition, StreamName } from '../../src/engine/streams/stream.ts';
 import { toEnding } from '../../src/engine/sync/run.ts';
 import { toKnownError } from '../../src/engine/database/database-error.ts';
-import { createSandbox, type Followup, type Sandbox } from '../../src/sandbox/index.ts';
+import { createSandbox, type Followup } from '../../src/sandbox/index.ts';
 import { MemoryWarehouse } from './memory-warehouse.ts';
 import { readStream } from './source-oracle.ts';
 import { clockOf, NOON, type TestTime } from './test-clock.ts';
@@ -41,17 +41,7 @@ type MemoryRun = RunEnding & {
   readonly requests: number;
 };
 
-export interface MemoryWorker {
-  readonly sandbox: Sandbox;
-  readonly settings: SyncSettings;
-  readonly time: TestTime;
-  /** By the service's clock. */
-  serviceNow(): number;
-  run(stream: StreamName, request?: MemoryRequest): Promise<MemoryRun>;
-  stateOf(stream: StreamName): StreamState;
-  warehouseOf(stream: StreamName): MemoryWarehouse;
-  close(): Promise<void>;
-}
+export type MemoryWorker = Awaited<ReturnType<typeof createMemoryWorker>>;
 
 interface Stored {
   readonly stream: StreamDefinition;
@@ -61,7 +51,7 @@ interface Stored {
   freshForMs: number;
 }
 
-export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Promise<MemoryWorker> {
+export async function createMemoryWorker(options: MemoryWorkerOptions = {}) {
   const time: TestTime = { now: NOON };
   const serviceNow = () => time.now + (options.serviceClockOffMs ?? 0);
   const clock = clockOf(time, options.ourClockOffMs ?? 0);
@@ -182,10 +172,11 @@ export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Pro
     sandbox,
     settings,
     time,
+    /** By the service's clock. */
     serviceNow,
     run,
-    stateOf: (stream) => storedOf(stream).state,
-    warehouseOf: (stream) => storedOf(stream).warehouse,
+    stateOf: (stream: StreamName) => storedOf(stream).state,
+    warehouseOf: (stream: StreamName) => storedOf(stream).warehouse,
     async close() {
       await api.close();
       await sandbox.close();

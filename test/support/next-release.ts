@@ -14,21 +14,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-interface NextRelease {
-  /** Adds a migration. */
-  addMigration(sql: string): Promise<void>;
-  /** Replaces a text in a view's file; the text must occur once. */
-  editView(name: string, search: string, replace: string): Promise<void>;
-  addView(name: string, sql: string): Promise<void>;
-  run(
-    args: readonly string[],
-    env: Readonly<Record<string, string>>,
-    onStderr?: (text: string) => void,
-  ): Promise<Ended>;
-  close(): Promise<void>;
-}
-
-export async function createNextRelease(): Promise<NextRelease> {
+export async function createNextRelease() {
   const folder = await makeTestFolder('safety-sync-next-');
   for (const part of ['dist', 'migrations', 'package.json'])
     await cp(join(ROOT, part), join(folder, part), { recursive: true });
@@ -38,7 +24,7 @@ export async function createNextRelease(): Promise<NextRelease> {
   };
   await edit('package.json', (text) => text.replace(/"version": "[^"]+"/, `"version": "${NEXT_VERSION}"`));
   return {
-    addMigration: async (sql) => {
+    addMigration: async (sql: string) => {
       const tag = '0001_next';
       await writeFile(join(folder, 'migrations', `${tag}.sql`), sql);
       await edit('migrations/meta/_journal.json', (text) => {
@@ -53,15 +39,21 @@ export async function createNextRelease(): Promise<NextRelease> {
         });
       });
     },
-    editView: (name, search, replace) =>
+    /** Replaces a text in a view's file; the text must occur once. */
+    editView: (name: string, search: string, replace: string) =>
       edit(`migrations/views/${name}.sql`, (text) => {
         if (text.split(search).length !== 2)
           throw new RangeError(`${name}.sql does not hold once: ${search}`);
         return text.replace(search, replace);
       }),
-    addView: (name, sql) => writeFile(join(folder, 'migrations', 'views', `${name}.sql`), sql),
-    run: (args, env, onStderr = () => undefined) =>
-      new Promise((resolve) => {
+    addView: (name: string, sql: string) =>
+      writeFile(join(folder, 'migrations', 'views', `${name}.sql`), sql),
+    run: (
+      args: readonly string[],
+      env: Readonly<Record<string, string>>,
+      onStderr: (text: string) => void = () => undefined,
+    ) =>
+      new Promise<Ended>((resolve) => {
         const child = execFile(
           process.execPath,
           [join(folder, 'dist', 'main.js'), ...args],

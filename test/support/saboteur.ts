@@ -5,12 +5,6 @@
 import { inject } from 'vitest';
 import type { TestWorker } from './world.ts';
 
-interface Saboteur {
-  /** The n-th write from now on (1: the next one) fails. `terminate` ends the session, `refuse` the statement. */
-  arm(nth: number, how: 'terminate' | 'refuse'): Promise<void>;
-  disarm(): Promise<void>;
-}
-
 const STRIKE = `create function sabotage.strike() returns trigger language plpgsql as $$
   declare
     plan record;
@@ -39,7 +33,7 @@ async function onEveryNode({ query }: Pick<TestWorker, 'query'>, text: string): 
   if (failed.length > 0) throw new Error(JSON.stringify(failed));
 }
 
-export async function createSaboteur(worker: Pick<TestWorker, 'query'>): Promise<Saboteur> {
+export async function createSaboteur(worker: Pick<TestWorker, 'query'>) {
   await worker.query('create schema sabotage');
   await onEveryNode(worker, 'create sequence sabotage.writes');
   await onEveryNode(worker, `create table sabotage.plan as select 0::bigint as at, 'never' as how`);
@@ -62,7 +56,8 @@ export async function createSaboteur(worker: Pick<TestWorker, 'query'>): Promise
     );
   };
   return {
-    arm: (nth, how) => plan(nth, how),
+    /** The n-th write from now on (1: the next one) fails. `terminate` ends the session, `refuse` the statement. */
+    arm: (nth: number, how: 'terminate' | 'refuse') => plan(nth, how),
     disarm: () => plan(0, 'never'),
   };
 }

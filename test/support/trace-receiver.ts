@@ -1,23 +1,4 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-
-interface ReceivedSpan {
-  readonly name: string;
-  readonly spanId: string;
-  readonly parentSpanId: string | undefined;
-  readonly attributes: Readonly<Record<string, string | number | boolean>>;
-  /** 2: an error. */
-  readonly status: number;
-}
-
-/** Receives traces as a collector does: OTLP over HTTP, as JSON. */
-export interface TraceReceiver {
-  readonly url: string;
-  readonly spans: readonly ReceivedSpan[];
-  /** All received requests, unchanged. */
-  readonly bodies: readonly string[];
-  close(): Promise<void>;
-}
+import { startReceivingServer } from './receiving-server.ts';
 
 interface OtlpValue {
   readonly stringValue?: string;
@@ -44,38 +25,32 @@ function toValue({ stringValue, intValue, doubleValue, boolValue }: OtlpValue): 
   return stringValue ?? boolValue ?? doubleValue ?? Number(intValue);
 }
 
-function toSpan({ name, spanId, parentSpanId, attributes = [], status }: OtlpSpan): ReceivedSpan {
+function toSpan({ name, spanId, parentSpanId, attributes = [], status }: OtlpSpan) {
   return {
     name,
     spanId,
     parentSpanId: parentSpanId === '' ? undefined : parentSpanId,
     attributes: Object.fromEntries(attributes.map(({ key, value }) => [key, toValue(value)])),
+    /** 2: an error. */
     status: status?.code ?? 0,
   };
 }
 
-export async function startTraceReceiver(): Promise<TraceReceiver> {
+/** Receives traces as a collector does: OTLP over HTTP, as JSON. */
+export async function startTraceReceiver() {
+  /** All received requests, unchanged. */
   const bodies: string[] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      bodies.push(Buffer.concat(chunks).toString());
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-    });
+  const server = await startReceivingServer((response, _request, body) => {
+    bodies.push(body);
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...server,
     get spans() {
       return bodies
         .flatMap((body) => (JSON.parse(body) as OtlpBody).resourceSpans)
         .flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans.map(toSpan)));
     },
     bodies,
-    async close() {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
-    },
   };
 }
