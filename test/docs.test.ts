@@ -19,44 +19,40 @@ const PAGES = [
 const program = await buildProgram(() => Promise.resolve());
 const verbs = program.commands.map((command) => command.name());
 
-describe('the documents', () => {
-  it('every variable in the documents exists', () => {
-    const beside = [
-      'NAME_FILE',
-      'SAFETY_TOKEN_FILE',
-      'NO_COLOR',
-      'SAFETY_SYNC_CONTAINER',
-      'NODE_EXTRA_CA_CERTS',
-      'HTTPS_PROXY',
-      'NO_PROXY',
-    ];
-    const ofTests = [
-      'TEST_DATABASE_URL',
-      'TEST_CITUS_URL',
-      'TEST_CITUS_IMAGE',
-      'TEST_POSTGRES_IMAGE',
-      'TEST_CHROMIUM',
-    ];
-    const ofCompose = [...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map((match) => match[1] ?? '');
-    const known = new Set([...Object.keys(VARIABLES), ...beside, ...ofTests, ...ofCompose]);
-    for (const page of PAGES) {
-      const named = [...read(page).matchAll(/`([A-Z]+(?:_[A-Z]+)+)[`=]/g)].map((match) => match[1] ?? '');
-      const isKnown = (name: string) =>
-        // OpenTelemetry has variables of its own.
-        known.has(name) || known.has(name.replace(/_FILE$/, '')) || name.startsWith('OTEL_');
-      expect(
-        named.filter((name) => !isKnown(name)),
-        page,
-      ).toEqual([]);
-    }
-  });
+it('every variable in the documents exists', () => {
+  const beside = [
+    'NAME_FILE',
+    'SAFETY_TOKEN_FILE',
+    'NO_COLOR',
+    'SAFETY_SYNC_CONTAINER',
+    'NODE_EXTRA_CA_CERTS',
+    'HTTPS_PROXY',
+    'NO_PROXY',
+  ];
+  const ofTests = [
+    'TEST_DATABASE_URL',
+    'TEST_CITUS_URL',
+    'TEST_CITUS_IMAGE',
+    'TEST_POSTGRES_IMAGE',
+    'TEST_CHROMIUM',
+  ];
+  const ofCompose = [...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map((match) => match[1] ?? '');
+  const known = new Set([...Object.keys(VARIABLES), ...beside, ...ofTests, ...ofCompose]);
+  for (const page of PAGES) {
+    const named = [...read(page).matchAll(/`([A-Z]+(?:_[A-Z]+)+)[`=]/g)].map((match) => match[1] ?? '');
+    const isKnown = (name: string) =>
+      // OpenTelemetry has variables of its own.
+      known.has(name) || known.has(name.replace(/_FILE$/, '')) || name.startsWith('OTEL_');
+    expect(
+      named.filter((name) => !isKnown(name)),
+      page,
+    ).toEqual([]);
+  }
 });
 
-describe('the README', () => {
-  it('the README links to every page', () => {
-    const ofIt = new Set([...readme.matchAll(/\]\(([^)#]+)/g)].map((match) => match[1] ?? ''));
-    expect(PAGES.filter((page) => page !== 'README.md' && !ofIt.has(page))).toEqual([]);
-  });
+it('the README links to every page', () => {
+  const ofIt = new Set([...readme.matchAll(/\]\(([^)#]+)/g)].map((match) => match[1] ?? ''));
+  expect(PAGES.filter((page) => page !== 'README.md' && !ofIt.has(page))).toEqual([]);
 });
 
 describe('links', () => {
@@ -83,13 +79,11 @@ describe('links', () => {
   });
 });
 
-describe('verbs in the documents', () => {
-  it.each([...PAGES, 'Dockerfile', 'docker-compose.yml'])('%s calls only verbs that exist', (path) => {
-    const text = read(path);
-    const called = [
-      ...text.matchAll(/(?:npx safety-sync|`safety-sync|main\.js) ([a-z][a-z-]+)/g),
-      ...text.matchAll(/^(?:CMD|\s*command:) \[['"]?([a-z-]+)/gm),
-    ].map((match) => match[1] ?? '');
-    expect(called.filter((verb) => !verbs.includes(verb))).toEqual([]);
-  });
+it.each([...PAGES, 'Dockerfile', 'docker-compose.yml'])('%s calls only verbs that exist', (path) => {
+  const text = read(path);
+  const called = [
+    ...text.matchAll(/(?:npx safety-sync|`safety-sync|main\.js) ([a-z][a-z-]+)/g),
+    ...text.matchAll(/^(?:CMD|\s*command:) \[['"]?([a-z-]+)/gm),
+  ].map((match) => match[1] ?? '');
+  expect(called.filter((verb) => !verbs.includes(verb))).toEqual([]);
 });

@@ -36,24 +36,20 @@ const namedIn = (text: string): string[] => [
   ...new Set(text.match(/\b(?:safety_sync|process|nodejs)_[a-z_]+\b/g)),
 ];
 
-describe('metrics', () => {
-  it.each([
-    ['the rules', rules],
-    ['the dashboard', dashboard],
-  ])('every metric in %s exists', async (_, text) => {
-    const exported = await exportedNames();
-    expect(namedIn(text).length).toBeGreaterThan(5);
-    expect(namedIn(text).filter((name) => !exported.has(name))).toEqual([]);
-  });
+it.each([
+  ['the rules', rules],
+  ['the dashboard', dashboard],
+])('every metric in %s exists', async (_, text) => {
+  const exported = await exportedNames();
+  expect(namedIn(text).length).toBeGreaterThan(5);
+  expect(namedIn(text).filter((name) => !exported.has(name))).toEqual([]);
 });
 
-describe('the runbook', () => {
-  it('the runbook has a section for every alert, and every alert names its section', () => {
-    const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map((match) => match[1] ?? '');
-    const places = [...rules.matchAll(/runbook: docs\/operations\.md#(\w+)/g)].map((match) => match[1]);
-    expect([...runbook.matchAll(/^#### (SafetySync\w+)$/gm)].map((match) => match[1])).toEqual(alerts);
-    expect(places).toEqual(alerts.map((alert) => alert.toLowerCase()));
-  });
+it('the runbook has a section for every alert, and every alert names its section', () => {
+  const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map((match) => match[1] ?? '');
+  const places = [...rules.matchAll(/runbook: docs\/operations\.md#(\w+)/g)].map((match) => match[1]);
+  expect([...runbook.matchAll(/^#### (SafetySync\w+)$/gm)].map((match) => match[1])).toEqual(alerts);
+  expect(places).toEqual(alerts.map((alert) => alert.toLowerCase()));
 });
 
 describe('manifests', () => {

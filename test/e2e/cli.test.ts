@@ -55,28 +55,26 @@ describe('usage', () => {
   });
 });
 
-describe('an empty warehouse', () => {
-  it('status shows every stream of an empty warehouse as never synced', async () => {
-    const { code, stdout } = await fixture.run(['status']);
-    for (const stream of STREAM_NAMES)
-      expect(stdout).toMatch(new RegExp(`^${stream} +never synced .* never$`, 'm'));
-    expect(code).toBe(1);
-    const { streams } = JSON.parse((await fixture.run(['status', '--json'])).stdout) as { streams: object[] };
-    expect(streams).toMatchObject(STREAM_NAMES.map((stream) => ({ stream })));
-    expect(streams[1]).toEqual({
-      stream: 'followups',
-      is_scheduled: true,
-      off_reason: null,
-      freshness: 'never',
-      last_success_at: null,
-      current_until: null,
-      watermark: null,
-      calculated_at: null,
-      live_rows: 0,
-      deleted_rows: 0,
-      open_data_issues: 0,
-      last_run: null,
-    });
+it('status shows every stream of an empty warehouse as never synced', async () => {
+  const { code, stdout } = await fixture.run(['status']);
+  for (const stream of STREAM_NAMES)
+    expect(stdout).toMatch(new RegExp(`^${stream} +never synced .* never$`, 'm'));
+  expect(code).toBe(1);
+  const { streams } = JSON.parse((await fixture.run(['status', '--json'])).stdout) as { streams: object[] };
+  expect(streams).toMatchObject(STREAM_NAMES.map((stream) => ({ stream })));
+  expect(streams[1]).toEqual({
+    stream: 'followups',
+    is_scheduled: true,
+    off_reason: null,
+    freshness: 'never',
+    last_success_at: null,
+    current_until: null,
+    watermark: null,
+    calculated_at: null,
+    live_rows: 0,
+    deleted_rows: 0,
+    open_data_issues: 0,
+    last_run: null,
   });
 });
 

@@ -17,60 +17,58 @@ beforeEach(() => {
 const sync = (env: Record<string, string>, ...args: string[]) =>
   fixture.cli.run(['sync', ...args], { ...fixture.env, SAFETY_TOKEN: CANARY, ...env });
 
-describe('traces', () => {
-  it('traces contain runs, requests, stored rows and failures, without the token', async () => {
-    fixture.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'serverError' });
-    fixture.sandbox.faults.next(({ method }) => method === 'training-employee-status.list', {
-      kind: 'error',
-      error: 'parameter_unexpected',
-    });
-    const env = {
-      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/v1/traces`,
-      OTEL_SERVICE_NAME: 'warehouse',
-    };
-    const { code } = await sync(env, 'resources', 'training-employee-status');
-    expect(code).toBe(1);
-    const { spans } = receiver;
-    const runs = await fixture.query<{ stream: string; id: number }>(
-      'select stream, run_id::int as id from safety_sync.runs',
-    );
-    const runOf = (name: string) => runs.find(({ stream }) => stream === name)?.id;
-    const run = spans.find(({ name }) => name === 'run resources');
-    expect(run).toMatchObject({
-      parentSpanId: undefined,
-      status: 0,
-      attributes: {
-        'safety_sync.account': 'default',
-        'safety_sync.stream': 'resources',
-        'safety_sync.outcome': 'succeeded',
-        'safety_sync.run_id': runOf('resources'),
-        'safety_sync.requests': 2,
-        'safety_sync.retries': 1,
-      },
-    });
-    const ofRun = (name: string) =>
-      spans.filter((span) => span.name === name && span.parentSpanId === run?.spanId);
-    expect(ofRun('request resources.list').map(({ attributes, status }) => [attributes, status])).toEqual([
-      [{ 'rpc.method': 'resources.list', 'safety_sync.attempt': 1, 'error.type': 'server_error' }, 2],
-      [expect.objectContaining({ 'safety_sync.attempt': 2, 'safety_sync.status': 'ok' }), 0],
-    ]);
-    expect(spans.find(({ name }) => name === 'run training-employee-status')).toMatchObject({
-      status: 2,
-      attributes: { 'error.type': 'parameter_unexpected', 'safety_sync.outcome': 'failed' },
-    });
-    expect(spans.map(({ name }) => name).toSorted()).toEqual([
-      'request account.info',
-      'request resources.list',
-      'request resources.list',
-      'request training-employee-status.list',
-      'run resources',
-      'run training-employee-status',
-      'store',
-    ]);
-    const sent = receiver.bodies.join('');
-    expect(sent).toContain('warehouse');
-    expect(sent).not.toContain(CANARY);
+it('traces contain runs, requests, stored rows and failures, without the token', async () => {
+  fixture.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'serverError' });
+  fixture.sandbox.faults.next(({ method }) => method === 'training-employee-status.list', {
+    kind: 'error',
+    error: 'parameter_unexpected',
   });
+  const env = {
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/v1/traces`,
+    OTEL_SERVICE_NAME: 'warehouse',
+  };
+  const { code } = await sync(env, 'resources', 'training-employee-status');
+  expect(code).toBe(1);
+  const { spans } = receiver;
+  const runs = await fixture.query<{ stream: string; id: number }>(
+    'select stream, run_id::int as id from safety_sync.runs',
+  );
+  const runOf = (name: string) => runs.find(({ stream }) => stream === name)?.id;
+  const run = spans.find(({ name }) => name === 'run resources');
+  expect(run).toMatchObject({
+    parentSpanId: undefined,
+    status: 0,
+    attributes: {
+      'safety_sync.account': 'default',
+      'safety_sync.stream': 'resources',
+      'safety_sync.outcome': 'succeeded',
+      'safety_sync.run_id': runOf('resources'),
+      'safety_sync.requests': 2,
+      'safety_sync.retries': 1,
+    },
+  });
+  const ofRun = (name: string) =>
+    spans.filter((span) => span.name === name && span.parentSpanId === run?.spanId);
+  expect(ofRun('request resources.list').map(({ attributes, status }) => [attributes, status])).toEqual([
+    [{ 'rpc.method': 'resources.list', 'safety_sync.attempt': 1, 'error.type': 'server_error' }, 2],
+    [expect.objectContaining({ 'safety_sync.attempt': 2, 'safety_sync.status': 'ok' }), 0],
+  ]);
+  expect(spans.find(({ name }) => name === 'run training-employee-status')).toMatchObject({
+    status: 2,
+    attributes: { 'error.type': 'parameter_unexpected', 'safety_sync.outcome': 'failed' },
+  });
+  expect(spans.map(({ name }) => name).toSorted()).toEqual([
+    'request account.info',
+    'request resources.list',
+    'request resources.list',
+    'request training-employee-status.list',
+    'run resources',
+    'run training-employee-status',
+    'store',
+  ]);
+  const sent = receiver.bodies.join('');
+  expect(sent).toContain('warehouse');
+  expect(sent).not.toContain(CANARY);
 });
 
 describe('a program without traces', () => {

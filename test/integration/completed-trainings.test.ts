@@ -123,44 +123,39 @@ describe('a list that changes while its pages are read', () => {
   });
 });
 
-describe('a service without the list', () => {
-  test.each(['api_method_not_found', 'token_permission'] as const)(
-    '%s means that it is not offered: no failure, and no further request for a week',
-    async (error) => {
-      const worker = await open();
-      worker.sandbox.faults.next(() => true, { kind: 'error', error }, 2);
-      const reason = `the service does not offer ${METHOD}`;
-      expect(await sync(worker)).toMatchObject({ outcome: 'skipped', reason, requests: 1 });
-      expect(await sync(worker, { trigger: 'manual' })).toMatchObject({
-        outcome: 'skipped',
-        reason,
-        requests: 0,
-      });
-      const { accounts } = await readAccounts(worker.connection, ['default']);
-      const facts = accounts.get('default')?.streams.find(({ stream }) => stream === STREAM);
-      expect(facts).toMatchObject({ isOffered: false });
-      await worker.query(`update safety_sync.optional_methods set asked_at = asked_at - interval '7 days'`);
-      expect(await sync(worker)).toMatchObject({ outcome: 'skipped', requests: 1 });
-      await worker.query(`update safety_sync.optional_methods set asked_at = asked_at - interval '7 days'`);
-      expectSucceeded(await sync(worker));
-      await isEqual(worker);
-    },
-  );
-});
-
-describe('what is stored of a completion', () => {
-  test('signatures and files are stored nowhere, also of a rejected record, and a new signature changes nothing', async () => {
+test.each(['api_method_not_found', 'token_permission'] as const)(
+  '%s means that it is not offered: no failure, and no further request for a week',
+  async (error) => {
     const worker = await open();
-    const fields = { signature: { key: 'CANARY' }, files: [{ key: 'CANARY', caption: 'CANARY' }] };
-    for (const key of recordsOf(worker).keys()) recordsOf(worker).update(key, fields);
-    recordsOf(worker).put({ ...completion('keyless', fields), id: null }, 'keyless');
+    worker.sandbox.faults.next(() => true, { kind: 'error', error }, 2);
+    const reason = `the service does not offer ${METHOD}`;
+    expect(await sync(worker)).toMatchObject({ outcome: 'skipped', reason, requests: 1 });
+    expect(await sync(worker, { trigger: 'manual' })).toMatchObject({
+      outcome: 'skipped',
+      reason,
+      requests: 0,
+    });
+    const { accounts } = await readAccounts(worker.connection, ['default']);
+    const facts = accounts.get('default')?.streams.find(({ stream }) => stream === STREAM);
+    expect(facts).toMatchObject({ isOffered: false });
+    await worker.query(`update safety_sync.optional_methods set asked_at = asked_at - interval '7 days'`);
+    expect(await sync(worker)).toMatchObject({ outcome: 'skipped', requests: 1 });
+    await worker.query(`update safety_sync.optional_methods set asked_at = asked_at - interval '7 days'`);
     expectSucceeded(await sync(worker));
-    expect(await issuesOf(worker, STREAM)).toMatchObject([{ kind: 'record_rejected' }]);
-    expect(await findText(worker, ['CANARY'])).toEqual([]);
-    const before = await rowVersions(worker);
-    for (const key of recordsOf(worker).keys())
-      recordsOf(worker).update(key, { signature: { key: 'other' } });
-    expectSucceeded(await sync(worker, { kind: 'reconcile' }));
-    expect(await rowVersions(worker)).toEqual(before);
-  });
+    await isEqual(worker);
+  },
+);
+
+test('signatures and files are stored nowhere, also of a rejected record, and a new signature changes nothing', async () => {
+  const worker = await open();
+  const fields = { signature: { key: 'CANARY' }, files: [{ key: 'CANARY', caption: 'CANARY' }] };
+  for (const key of recordsOf(worker).keys()) recordsOf(worker).update(key, fields);
+  recordsOf(worker).put({ ...completion('keyless', fields), id: null }, 'keyless');
+  expectSucceeded(await sync(worker));
+  expect(await issuesOf(worker, STREAM)).toMatchObject([{ kind: 'record_rejected' }]);
+  expect(await findText(worker, ['CANARY'])).toEqual([]);
+  const before = await rowVersions(worker);
+  for (const key of recordsOf(worker).keys()) recordsOf(worker).update(key, { signature: { key: 'other' } });
+  expectSucceeded(await sync(worker, { kind: 'reconcile' }));
+  expect(await rowVersions(worker)).toEqual(before);
 });

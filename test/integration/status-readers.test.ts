@@ -39,18 +39,16 @@ async function insertOpenRun(stream: StreamName, backendPid = 99999, of: TestWor
     values ('default', '${stream}', 'sync', 'schedule', 'running', 'host pid 9', '1.0.0', ${backendPid})`);
 }
 
-describe('a skipped run of a locked stream', () => {
-  it('a run that is skipped because its stream is locked does not hide the last failure', async () => {
-    worker.sandbox.access.set('inactive');
-    expect((await worker.run('resources')).outcome).toBe('failed');
-    const session = await openFreeStream(worker.databaseUrl, 'resources');
-    expect((await worker.run('resources', { trigger: 'schedule' })).outcome).toBe('skipped');
-    await session.close();
-    expect(await lastRun('resources')).toEqual(['failed', 'token_inactive', false]);
-    const all = await readRuns(worker.connection.db, ['default'], { limit: 10 });
-    // A skipped tick leaves no row.
-    expect(all.map(({ status, trigger }) => `${trigger} ${status}`)).toEqual(['manual failed']);
-  });
+it('a run that is skipped because its stream is locked does not hide the last failure', async () => {
+  worker.sandbox.access.set('inactive');
+  expect((await worker.run('resources')).outcome).toBe('failed');
+  const session = await openFreeStream(worker.databaseUrl, 'resources');
+  expect((await worker.run('resources', { trigger: 'schedule' })).outcome).toBe('skipped');
+  await session.close();
+  expect(await lastRun('resources')).toEqual(['failed', 'token_inactive', false]);
+  const all = await readRuns(worker.connection.db, ['default'], { limit: 10 });
+  // A skipped tick leaves no row.
+  expect(all.map(({ status, trigger }) => `${trigger} ${status}`)).toEqual(['manual failed']);
 });
 
 describe('a failure behind a run that decides nothing', () => {
@@ -146,35 +144,33 @@ it('a run that waits for a stream names the run that has it', async () => {
 });
 
 inProof(() => {
-  describe('a worker without equipment types', () => {
-    it('a worker without equipment types is ready and sends its heartbeat', async () => {
-      const hook = untilTestEnds(await startHookServer());
-      const gate = createGate();
-      worker.sandbox.readings.notOffered = ['equipmenttypes.list'];
-      worker.sandbox.hooks.beforeResponse = ({ method }) =>
-        method === 'account.info' ? undefined : gate.opened;
-      const { url } = await startAppFixture(worker, {
-        env: {
-          SAFETY_EQUIPMENT_TYPES: '',
-          SYNC_CRON: NEVER,
-          RECONCILE_CRON: NEVER,
-          ALERT_HEARTBEAT_URL: hook.url,
-        },
-        everyMs: 100,
-      });
-      await expect
-        .poll(async () => (await fetch(`${url}/metrics`)).text(), POLLING)
-        .toMatch(/running\{.*\} 1$/m);
-      expect(hook.pings).toBe(0);
-      gate.open();
-      await expect.poll(() => hook.pings, POLLING).toBe(1);
-      await expect.poll(async () => (await fetch(`${url}/readyz`)).status, POLLING).toBe(200);
-      const status = (await (await fetch(`${url}/api/status`)).json()) as {
-        streams: { stream: string; off_reason: string | null }[];
-      };
-      expect(status.streams.filter((one) => one.off_reason !== null)).toMatchObject([
-        { stream: 'equipments', off_reason: 'no equipment types' },
-      ]);
+  it('a worker without equipment types is ready and sends its heartbeat', async () => {
+    const hook = untilTestEnds(await startHookServer());
+    const gate = createGate();
+    worker.sandbox.readings.notOffered = ['equipmenttypes.list'];
+    worker.sandbox.hooks.beforeResponse = ({ method }) =>
+      method === 'account.info' ? undefined : gate.opened;
+    const { url } = await startAppFixture(worker, {
+      env: {
+        SAFETY_EQUIPMENT_TYPES: '',
+        SYNC_CRON: NEVER,
+        RECONCILE_CRON: NEVER,
+        ALERT_HEARTBEAT_URL: hook.url,
+      },
+      everyMs: 100,
     });
+    await expect
+      .poll(async () => (await fetch(`${url}/metrics`)).text(), POLLING)
+      .toMatch(/running\{.*\} 1$/m);
+    expect(hook.pings).toBe(0);
+    gate.open();
+    await expect.poll(() => hook.pings, POLLING).toBe(1);
+    await expect.poll(async () => (await fetch(`${url}/readyz`)).status, POLLING).toBe(200);
+    const status = (await (await fetch(`${url}/api/status`)).json()) as {
+      streams: { stream: string; off_reason: string | null }[];
+    };
+    expect(status.streams.filter((one) => one.off_reason !== null)).toMatchObject([
+      { stream: 'equipments', off_reason: 'no equipment types' },
+    ]);
   });
 });

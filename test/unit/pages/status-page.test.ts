@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { renderStatus } from '../../../src/pages/status/render-status.ts';
 import { statusPage } from '../../../src/operate/worker/routes.ts';
 import { detailOf, GONE, runRow, statusOf } from '../../support/status-facts.ts';
@@ -36,37 +36,35 @@ const EVIL_PAGE = renderStatus(
 /** Every tag with its attributes; texts between are left out. */
 const tagsOf = (html: string): string[] => html.match(/<[a-z][^>]*>/gi) ?? [];
 
-describe('the status page', () => {
-  it('executes and loads nothing, whatever the data is', () => {
-    expect(EVIL_PAGE).toContain('&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;');
-    const tags = tagsOf(EVIL_PAGE);
-    expect(tags.filter((tag) => /^<(script|img|iframe|object|embed|form|link)/i.test(tag))).toEqual([]);
-    expect(tags.filter((tag) => / (on[a-z]+|style|src)=/i.test(tag))).toEqual([]);
-    const open: string[] = [];
-    const page = EVIL_PAGE.replace(/<style([^>]*)>[\s\S]*?<\/style>/g, '<style$1></style>');
-    for (const [, slash, name = '', rest = ''] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)([^>]*)>/gi)) {
-      if (slash === '/') expect(open.pop()).toBe(name);
-      else if (name !== 'meta' && !rest.endsWith('/')) open.push(name);
-    }
-    expect(open).toEqual([]);
-  });
+it('the status page executes and loads nothing, whatever the data is', () => {
+  expect(EVIL_PAGE).toContain('&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;');
+  const tags = tagsOf(EVIL_PAGE);
+  expect(tags.filter((tag) => /^<(script|img|iframe|object|embed|form|link)/i.test(tag))).toEqual([]);
+  expect(tags.filter((tag) => / (on[a-z]+|style|src)=/i.test(tag))).toEqual([]);
+  const open: string[] = [];
+  const page = EVIL_PAGE.replace(/<style([^>]*)>[\s\S]*?<\/style>/g, '<style$1></style>');
+  for (const [, slash, name = '', rest = ''] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)([^>]*)>/gi)) {
+    if (slash === '/') expect(open.pop()).toBe(name);
+    else if (name !== 'meta' && !rest.endsWith('/')) open.push(name);
+  }
+  expect(open).toEqual([]);
+});
 
-  it('has a content policy that allows its style alone, by the nonce of the response', () => {
-    const { headers, body } = statusPage(statusOf(), null);
-    const policy = headers?.['content-security-policy'] ?? '';
-    const [, nonce = ''] = /'nonce-([^']+)'/.exec(policy) ?? [];
-    expect(policy).toMatch(/^default-src 'none'; style-src 'nonce-/);
-    expect(policy).not.toContain('unsafe');
-    expect(String(body).split(`nonce="${nonce}"`)).toHaveLength(2);
-  });
+it('the status page has a content policy that allows its style alone, by the nonce of the response', () => {
+  const { headers, body } = statusPage(statusOf(), null);
+  const policy = headers?.['content-security-policy'] ?? '';
+  const [, nonce = ''] = /'nonce-([^']+)'/.exec(policy) ?? [];
+  expect(policy).toMatch(/^default-src 'none'; style-src 'nonce-/);
+  expect(policy).not.toContain('unsafe');
+  expect(String(body).split(`nonce="${nonce}"`)).toHaveLength(2);
+});
 
-  it('shows the state in its heading and in its title, and the age of what it knows', () => {
-    const page = pageOf({ away: GONE, nowMs: NOON + 41_000 }).replace(/\s+/g, ' ');
-    expect(page).toMatch(/<h1> ?The database is unreachable\. ?<\/h1>/);
-    expect(page).toMatch(/<title> ?✗ The database is unreachable\. Account north ?<\/title>/);
-    expect(page).toMatch(
-      /<p class="old"> ?Account north\. As of <time[^>]*>Mon 2026-03-02 12:00:00<\/time> UTC, 41 s ago: the last known state\./,
-    );
-    expect(pageOf({ read: null })).toContain('Nothing was read from the database yet.');
-  });
+it('the status page shows the state in its heading and in its title, and the age of what it knows', () => {
+  const page = pageOf({ away: GONE, nowMs: NOON + 41_000 }).replace(/\s+/g, ' ');
+  expect(page).toMatch(/<h1> ?The database is unreachable\. ?<\/h1>/);
+  expect(page).toMatch(/<title> ?✗ The database is unreachable\. Account north ?<\/title>/);
+  expect(page).toMatch(
+    /<p class="old"> ?Account north\. As of <time[^>]*>Mon 2026-03-02 12:00:00<\/time> UTC, 41 s ago: the last known state\./,
+  );
+  expect(pageOf({ read: null })).toContain('Nothing was read from the database yet.');
 });

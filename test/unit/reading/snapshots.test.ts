@@ -79,18 +79,15 @@ test.each(['resources', 'equipments', 'training-employee-status'] as const)(
   },
 );
 
-describe('equipment types', () => {
-  test('a service that cannot be reached receives requests for one more type only, and records received before are stored', async () => {
-    await start({ mostRetries: 2 });
-    const isLater = ({ params }: { params: Record<string, unknown> }) =>
-      params['equipmentType_id'] !== CRANES;
-    worker.sandbox.faults.next(isLater, { kind: 'reset' }, 1000);
-    const result = await worker.run('equipments');
-    // One request for the first type, and three attempts for the second one.
-    expect(result).toMatchObject({ ...failedBy('network_error'), requests: 4 });
-    expect(stored('equipments').size).toBe(30);
-    worker.sandbox.faults.clear();
-    await sync('equipments');
-    await isEqual('equipments');
-  });
+test('a service that cannot be reached receives requests for one more type only, and records received before are stored', async () => {
+  await start({ mostRetries: 2 });
+  const isLater = ({ params }: { params: Record<string, unknown> }) => params['equipmentType_id'] !== CRANES;
+  worker.sandbox.faults.next(isLater, { kind: 'reset' }, 1000);
+  const result = await worker.run('equipments');
+  // One request for the first type, and three attempts for the second one.
+  expect(result).toMatchObject({ ...failedBy('network_error'), requests: 4 });
+  expect(stored('equipments').size).toBe(30);
+  worker.sandbox.faults.clear();
+  await sync('equipments');
+  await isEqual('equipments');
 });
