@@ -31,16 +31,14 @@ inProof(() => {
 it('a second signal ends a sync at once, and the next sync closes the open run', async () => {
   fixture.sandbox.faults.next(() => true, { kind: 'hang' });
   const running = fixture.cli.start(['sync', 'resources'], fixture.env);
-  await expect
-    .poll(() => fixture.sandbox.requests.filter(({ fault }) => fault === 'hang').length, { timeout: 45_000 })
-    .toBe(1);
+  await expect.poll(() => fixture.sandbox.requests.filter(({ fault }) => fault === 'hang').length).toBe(1);
   // The ledger of runs is locked, so the first signal has no effect yet.
   const blocker = connectForTest(fixture.databaseUrl);
   await blocker.query('begin');
   await blocker.query('lock table safety_sync.runs');
   running.kill('SIGINT');
   const waiting = `select from pg_locks where not granted and relation = 'safety_sync.runs'::regclass`;
-  await expect.poll(() => fixture.query(waiting), { timeout: 45_000 }).toHaveLength(1);
+  await expect.poll(() => fixture.query(waiting)).toHaveLength(1);
   running.kill('SIGINT');
   expect(await running.finished).toMatchObject({ code: 130 });
   await blocker.query('rollback');

@@ -73,9 +73,7 @@ it('a token in the wrong variable is not shown in the error', async () => {
 it('the command line of a running process contains neither token nor password, and its database session no token', async () => {
   fixture.sandbox.faults.next(() => true, { kind: 'hang' });
   const running = fixture.cli.start(['sync', 'resources'], fixture.env);
-  await expect
-    .poll(() => fixture.sandbox.requests.some(({ fault }) => fault === 'hang'), { timeout: 45_000 })
-    .toBe(true);
+  await expect.poll(() => fixture.sandbox.requests.some(({ fault }) => fault === 'hang')).toBe(true);
   const password = new URL(fixture.databaseUrl).password;
   if (existsSync(`/proc/${running.pid}/cmdline`)) {
     const title = await readFile(`/proc/${running.pid}/cmdline`, 'utf8');

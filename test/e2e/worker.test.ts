@@ -8,7 +8,6 @@ import { createGate } from '../support/gate.ts';
 import { inProof } from '../support/proof.ts';
 
 const EVERY_SECOND = '* * * * * *';
-const TIMEOUT = { timeout: 45_000, interval: 50 };
 
 async function baseUrl(worker: RunningCli): Promise<string> {
   const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
@@ -60,7 +59,7 @@ describe.concurrent('start', () => {
       LOG_LEVEL: 'trace',
     });
     const url = await baseUrl(worker);
-    await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
+    await expect.poll(() => reasonsOf(url)).toEqual([]);
     const metrics = await (await fetch(`${url}/metrics`)).text();
     // A second run where the schedule comes due at this moment.
     expect(metrics).toMatch(
@@ -104,9 +103,7 @@ describe.concurrent('start', () => {
   }) => {
     fixture.sandbox.faults.next(({ method }) => method === 'followups.list', { kind: 'hang' }, 100);
     const worker = fixture.cli.start(['start'], fixture.env);
-    await expect
-      .poll(() => fixture.sandbox.requests.filter(({ fault }) => fault === 'hang').length, TIMEOUT)
-      .toBe(1);
+    await expect.poll(() => fixture.sandbox.requests.filter(({ fault }) => fault === 'hang').length).toBe(1);
     const startedMs = performance.now();
     worker.kill('SIGTERM');
     expect(await worker.finished).toMatchObject({ code: 0, signal: null });
@@ -150,7 +147,7 @@ describe.concurrent('start', () => {
       expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_database_up\{[^}]*\} 0$/m);
       await setDatabase(fixture, true);
       await worker.untilStderr(/the database is back after/);
-      await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
+      await expect.poll(() => reasonsOf(url)).toEqual([]);
       expect(parseLog(worker.stderr).filter(({ level }) => level === 50)).toHaveLength(1);
       worker.kill('SIGTERM');
       expect((await worker.finished).code).toBe(0);

@@ -14,7 +14,6 @@ import { CRANES } from '../support/equipment-types.ts';
 
 const AFTER_MS = 15 * MINUTE_MS;
 const CANARY = 'canary-of-a-record';
-const SOON = { timeout: 45_000, interval: 200 };
 
 const worker = forAllTests(() =>
   createTestWorker({
@@ -269,7 +268,7 @@ it('a worker sends alerts by itself, and its page, its JSON and its metrics show
   await fail();
   const asked = async (path: string) => await (await fetch(`${url}${path}`)).text();
   await expect
-    .poll(() => asked('/'), SOON)
+    .poll(() => asked('/'))
     .toContain('Alerts do not arrive by webhook: HTTP 404. Try it: safety-sync alerts test.');
   expect(await asked('/')).not.toContain(HOOK_SECRET);
   expect(JSON.parse(await asked('/api/status'))).toMatchObject({
@@ -279,10 +278,10 @@ it('a worker sends alerts by itself, and its page, its JSON and its metrics show
   hook.answer = 200;
   // As if half a minute had passed.
   await worker.query(`update safety_sync.outbox set due_at = began_at where due_at is not null`);
-  await expect.poll(() => hook.texts, SOON).toHaveLength(1);
-  await expect.poll(() => asked('/'), SOON).not.toContain('Alerts do not arrive');
+  await expect.poll(() => hook.texts).toHaveLength(1);
+  await expect.poll(() => asked('/')).not.toContain('Alerts do not arrive');
   await succeed();
-  await expect.poll(() => hook.texts, SOON).toHaveLength(2);
+  await expect.poll(() => hook.texts).toHaveLength(2);
 });
 
 describe('safety-sync alerts test', () => {

@@ -7,8 +7,6 @@ import { createRole } from '../support/test-database.ts';
 import { createTestWorker } from '../support/world.ts';
 import { inProof } from '../support/proof.ts';
 
-const PATIENCE = { timeout: 45_000, interval: 100 };
-
 const worker = forEachTest(() => createTestWorker());
 
 const ready = async (url: string) => {
@@ -25,13 +23,13 @@ it('refused credentials are reported with the next try, and stop all requests', 
   worker.sandbox.access.set('inactive');
   const { url } = await startAppFixture(worker, { env: { SYNC_CRON: '* * * * * *' } });
   await expect
-    .poll(() => ready(url), PATIENCE)
+    .poll(() => ready(url))
     .toContainEqual(
       expect.stringMatching(/^The service refuses the credentials \(token_inactive\)\..* Next try in /),
     );
   // Every stream is held back at each tick.
   await expect
-    .poll(() => metric(url, /reason="credentials_refused"[^}]*\} (\d+)$/gm), PATIENCE)
+    .poll(() => metric(url, /reason="credentials_refused"[^}]*\} (\d+)$/gm))
     .toBeGreaterThanOrEqual(8);
   // account.info, and one of each stream that began before the first refusal.
   expect(worker.sandbox.requests.length).toBeLessThanOrEqual(1 + STREAM_NAMES.length);
@@ -56,7 +54,7 @@ inProof(() => {
       },
       everyMs: 100,
     });
-    await expect.poll(() => ready(page), PATIENCE).toEqual([]);
+    await expect.poll(() => ready(page)).toEqual([]);
     const causes = [
       [
         'alter role ROLE connection limit 1',
@@ -74,19 +72,17 @@ inProof(() => {
     for (const [break_, mend, cause, advice] of causes) {
       hook.texts.length = 0;
       await worker.query(break_.replace('ROLE', role));
-      await expect
-        .poll(() => ready(page), PATIENCE)
-        .toEqual([expect.stringContaining(cause.replace('ROLE', role))]);
+      await expect.poll(() => ready(page)).toEqual([expect.stringContaining(cause.replace('ROLE', role))]);
       const shown = await (await fetch(page)).text();
       expect(shown).toContain('The database is unreachable');
       expect(shown).toContain(advice);
       await expect
-        .poll(() => hook.texts, PATIENCE)
+        .poll(() => hook.texts)
         .toEqual([expect.stringMatching(/^✗ The database is unreachable \(database_unreachable\)/)]);
       await worker.query(mend.replace('ROLE', role));
-      await expect.poll(() => ready(page), PATIENCE).toEqual([]);
+      await expect.poll(() => ready(page)).toEqual([]);
       // At least once.
-      await expect.poll(() => hook.texts.at(-1), PATIENCE).toMatch(/^✓/);
+      await expect.poll(() => hook.texts.at(-1)).toMatch(/^✓/);
     }
   });
 });

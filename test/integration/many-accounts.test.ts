@@ -7,8 +7,6 @@ import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { casesOf, inProof } from '../support/proof.ts';
 import { createTestWorker, SMALL_SANDBOX } from '../support/world.ts';
 
-// The state of many accounts is read up to half a minute after a read that took long, as on a busy machine.
-const PATIENCE = { timeout: 45_000, interval: 50 };
 const NEVER = '0 0 1 1 *';
 const EVERY_SECOND = '* * * * * *';
 
@@ -48,8 +46,8 @@ it('several accounts are synced into one warehouse, each with its service, token
     ],
     { SYNC_CRON: NEVER },
   );
-  await expect.poll(() => streamsOf('north'), PATIENCE).toEqual(ALL);
-  await expect.poll(() => streamsOf('south'), PATIENCE).toEqual(ALL.filter((name) => name !== 'users'));
+  await expect.poll(() => streamsOf('north')).toEqual(ALL);
+  await expect.poll(() => streamsOf('south')).toEqual(ALL.filter((name) => name !== 'users'));
   const rows = await worker.query(
     `select account_id, count(*)::int as count, count(distinct equipment_type_id)::int as types
        from safety.equipment group by 1 order by 1`,
@@ -89,7 +87,6 @@ inProof(() => {
         .poll(
           async () =>
             (await succeeded('well')).filter(({ runs }) => runs >= casesOf({ few: 2, all: 3 })).length,
-          PATIENCE,
         )
         .toBeGreaterThanOrEqual(3);
       const readStates = async () => {
@@ -99,7 +96,7 @@ inProof(() => {
         return new Map(accounts.map((one) => [one.account_id, one]));
       };
       await expect
-        .poll(async () => [...(await readStates()).values()].filter((one) => one.is_ready), PATIENCE)
+        .poll(async () => [...(await readStates()).values()].filter((one) => one.is_ready))
         .toMatchObject([{ account_id: 'well' }]);
       const states = await readStates();
       expect(states.get('refused')?.not_ready[0]).toMatch(

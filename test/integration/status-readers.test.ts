@@ -14,7 +14,6 @@ import { createSyncedWorker, createTestWorker, type TestWorker } from '../suppor
 import { inProof } from '../support/proof.ts';
 import { HARNESSES } from '../support/equipment-types.ts';
 
-const POLLING = { timeout: 45_000, interval: 100 };
 const NEVER = '0 0 1 1 *';
 
 const worker = forEachTest(() => createTestWorker());
@@ -114,7 +113,7 @@ describe('a run whose worker died', () => {
     await insertOpenRun('equipments', undefined, synced);
     await startAppFixture(synced, { env: { SYNC_CRON: NEVER } });
     await expect
-      .poll(() => synced.query(`select error_code from safety_sync.runs where owner = 'host pid 9'`), POLLING)
+      .poll(() => synced.query(`select error_code from safety_sync.runs where owner = 'host pid 9'`))
       .toEqual([{ error_code: 'worker_died' }]);
   });
 });
@@ -128,7 +127,7 @@ inProof(() => {
     store.resources.update([...store.resources.keys()][0] ?? '', { title: 'changed' });
     const waiting = worker.run('resources', { force: true });
     await expect
-      .poll(async () => (await runInProcess(['status'], statusEnv())).stdout, POLLING)
+      .poll(async () => (await runInProcess(['status'], statusEnv())).stdout)
       .toMatch(/\nRuns of documents are held up: role \w+ \(a BI tool, pid \d+\), which locks a table/);
     await session.query('rollback');
     expect((await waiting).outcome).toBe('succeeded');
@@ -159,13 +158,11 @@ inProof(() => {
       },
       everyMs: 100,
     });
-    await expect
-      .poll(async () => (await fetch(`${url}/metrics`)).text(), POLLING)
-      .toMatch(/running\{.*\} 1$/m);
+    await expect.poll(async () => (await fetch(`${url}/metrics`)).text()).toMatch(/running\{.*\} 1$/m);
     expect(hook.pings).toBe(0);
     gate.open();
-    await expect.poll(() => hook.pings, POLLING).toBe(1);
-    await expect.poll(async () => (await fetch(`${url}/readyz`)).status, POLLING).toBe(200);
+    await expect.poll(() => hook.pings).toBe(1);
+    await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(200);
     const status = (await (await fetch(`${url}/api/status`)).json()) as {
       streams: { stream: string; off_reason: string | null }[];
     };
