@@ -5,13 +5,11 @@ import { renderReport } from '../../src/pages/report/render-report.ts';
 import { readReport, type Report } from '../../src/pages/report/read-report.ts';
 import { parseArea } from '../../src/shared/area.ts';
 import { HOUR_MS } from '../../src/shared/time.ts';
-import { importLabels } from '../../src/warehouse/import-labels.ts';
-import { readLabelsFile, renderLabelsFile } from '../../src/warehouse/labels-file.ts';
 import { writeViewSettings } from '../../src/warehouse/view-settings.ts';
 import { countStored } from '../support/count-days.ts';
 import { GIVEN_PAST } from '../support/given-past.ts';
 import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
-import { sandboxLabels } from '../support/sandbox-labels.ts';
+import { addTo } from '../support/story.ts';
 import {
   createSyncedWorker,
   createTestWorker,
@@ -38,10 +36,15 @@ let page: string;
 beforeAll(async () => {
   for (const statement of GIVEN_PAST) await worker.query(statement);
   await countStored(worker.connection);
-  await importLabels(worker.connection.db, readLabelsFile(Buffer.from(renderLabelsFile(sandboxLabels()))), {
-    accountId: 'default',
-    replace: false,
-  });
+  // Regions above the field offices, which have their names from the service.
+  const region = (id: string, label: string) => ({ kind: 'field_office', id, label });
+  const within = (parent_id: string, ...ids: readonly string[]) =>
+    ids.map((id) => ({ kind: 'field_office', id, parent_id }));
+  await addTo(worker.connection)(
+    'safety.labels',
+    ...[region('europe', 'Europe'), ...within('europe', '410', '411', '412')],
+    ...[region('americas', 'Americas'), ...within('americas', '413', '414')],
+  );
   report = await read();
   page = renderReport(report, { title: null });
 });
