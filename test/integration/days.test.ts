@@ -1,5 +1,5 @@
 /** Days are counts: runs write today's, and days without a run are counted once from states. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Connection } from '../../src/engine/database/connection.ts';
 import { countDays as countNewDay, renameCounted } from '../../src/engine/history/days.ts';
 import { writeViewSettings } from '../../src/warehouse/view-settings.ts';
@@ -8,11 +8,11 @@ import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { followupsStream } from '../../src/engine/streams/followups.ts';
 import { dayOf } from '../support/local-day.ts';
 import { countStored } from '../support/count-days.ts';
-import { forAllTests } from '../support/lifetime.ts';
+import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
 import { openFreeStream } from '../support/open-stream.ts';
 import { addStates, addTo } from '../support/story.ts';
 import { openTestDatabase } from '../support/test-database.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/world.ts';
+import { createTimedWorker, expectSucceeded } from '../support/world.ts';
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.now();
@@ -89,7 +89,7 @@ describe('days of inserted rows', () => {
 
   test('the daily views count each state of each follow-up, in total, by assignee and by form, in the time zone that the account has now', async () => {
     // 14 hours before UTC: an hour after midnight there.
-    const day = (ago: number) => dayOf(String(NOW_MS - ago * DAY_MS), ZONE) ?? '';
+    const day = (ago: number) => dayOf(NOW_MS - ago * DAY_MS, ZONE);
     const at = (ago: number) => `${day(ago)}T01:00:00+14:00`;
     const add = addTo(connection, 'zone');
     const walk = { is_open: true, assignee_id: 'p1', form_id: 11, due_on: day(3), created_at: at(4) };
@@ -143,7 +143,7 @@ describe('days of inserted rows', () => {
 
   const OPEN = { is_open: true, assignee_id: 'p1', form_id: 11 };
   const ago = (days: number) => new Date(NOW_MS - days * DAY_MS).toISOString();
-  const dayAgo = (days: number) => dayOf(String(NOW_MS - days * DAY_MS), 'UTC') ?? '';
+  const dayAgo = (days: number) => dayOf(NOW_MS - days * DAY_MS, 'UTC');
   /** `days ago: number, counted or not` of the open ones in the last days. */
   const readOpen = async (account: string, days: number) => {
     const rows = await query<{ one: string }>(
@@ -236,66 +236,60 @@ describe('days of inserted rows', () => {
   });
 });
 
-describe('days after syncs', () => {
-  let worker: TimedWorker;
-  afterEach(() => worker.close());
-
-  test('each run leaves the present numbers as those of today, of every stream, and freshness says since when there is a history', async () => {
-    worker = await createTimedWorker({
-      sandbox: { seed: 3, size: { followups: 60, employees: 5, equipment: 5, resources: 1, users: 10 } },
-    });
-    const today = dayOf(String(Date.now()), 'UTC') ?? '';
-    const streams = ['followups', 'training-employee-status', 'equipments'] as const;
-    const views: [view: string, key: string, number: string, present: string][] = [
-      [
-        'followup_daily',
-        'status',
-        'followups',
-        `select case when is_overdue then 'overdue' when is_open then 'open' else 'closed' end, count(*)::int
+test('each run leaves the present numbers as those of today, of every stream, and freshness says since when there is a history', async () => {
+  const size = { followups: 60, employees: 5, equipment: 5, resources: 1, users: 10 };
+  const worker = untilTestEnds(await createTimedWorker({ sandbox: { seed: 3, size } }));
+  const today = dayOf(Date.now(), 'UTC');
+  const streams = ['followups', 'training-employee-status', 'equipments'] as const;
+  const views: [view: string, key: string, number: string, present: string][] = [
+    [
+      'followup_daily',
+      'status',
+      'followups',
+      `select case when is_overdue then 'overdue' when is_open then 'open' else 'closed' end, count(*)::int
           from safety.followup_overview group by 1`,
-      ],
-      [
-        'followup_daily_by_form',
-        'form_id::text',
-        'followups',
-        `select form_id::text, count(*)::int from safety.followup_overview group by 1`,
-      ],
-      [
-        'training_status_daily',
-        'status',
-        'employees',
-        `select status, count(*)::int from safety.training_employee_status where _deleted_at is null group by 1`,
-      ],
-      [
-        'equipment_status_daily',
-        'status',
-        'equipment',
-        `select status, count(*)::int from safety.equipment where _deleted_at is null group by 1`,
-      ],
-    ];
-    for (let round = 0; round < 2; round += 1) {
-      for (const stream of streams) expectSucceeded(await worker.run(stream, { force: true }));
-      for (const [view, key, number, present] of views)
-        expect(
-          await worker.query(
-            `select ${key} as key, sum(${number})::int as n from safety.${view} where days_ago = 0 and ${number} > 0 and is_counted group by 1 order by 1`,
-          ),
-          view,
-        ).toEqual(await worker.query(`select * from (${present}) p (key, n) order by 1`));
-      worker.sandbox.live.step(30);
-      worker.sandbox.store.recalculateTraining(worker.serviceNow());
-      worker.time.now += 20 * 60_000;
-    }
-    expect(
-      await worker.query(
-        `select stream, history_from::text as "from", counted_to::text as "to" from safety.freshness where stream <> 'resources' order by 1`,
-      ),
-    ).toEqual(
-      ['equipments', 'followups', 'training-employee-status'].map((stream) => ({
-        stream,
-        from: today,
-        to: today,
-      })),
-    );
-  });
+    ],
+    [
+      'followup_daily_by_form',
+      'form_id::text',
+      'followups',
+      `select form_id::text, count(*)::int from safety.followup_overview group by 1`,
+    ],
+    [
+      'training_status_daily',
+      'status',
+      'employees',
+      `select status, count(*)::int from safety.training_employee_status where _deleted_at is null group by 1`,
+    ],
+    [
+      'equipment_status_daily',
+      'status',
+      'equipment',
+      `select status, count(*)::int from safety.equipment where _deleted_at is null group by 1`,
+    ],
+  ];
+  for (let round = 0; round < 2; round += 1) {
+    for (const stream of streams) expectSucceeded(await worker.run(stream, { force: true }));
+    for (const [view, key, number, present] of views)
+      expect(
+        await worker.query(
+          `select ${key} as key, sum(${number})::int as n from safety.${view} where days_ago = 0 and ${number} > 0 and is_counted group by 1 order by 1`,
+        ),
+        view,
+      ).toEqual(await worker.query(`select * from (${present}) p (key, n) order by 1`));
+    worker.sandbox.live.step(30);
+    worker.sandbox.store.recalculateTraining(worker.serviceNow());
+    worker.time.now += 20 * 60_000;
+  }
+  expect(
+    await worker.query(
+      `select stream, history_from::text as "from", counted_to::text as "to" from safety.freshness where stream <> 'resources' order by 1`,
+    ),
+  ).toEqual(
+    ['equipments', 'followups', 'training-employee-status'].map((stream) => ({
+      stream,
+      from: today,
+      to: today,
+    })),
+  );
 });

@@ -4,7 +4,7 @@ import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { recordCompletions } from '../../src/engine/history/completions.ts';
 import { equipmentsStream } from '../../src/engine/streams/equipments.ts';
 import { writeViewSettings } from '../../src/warehouse/view-settings.ts';
-import { dayNumber, dayOf, toDay } from '../support/local-day.ts';
+import { dayOf, daysAfter } from '../support/local-day.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { addStates, addTo } from '../support/story.ts';
 import { openTestDatabase } from '../support/test-database.ts';
@@ -30,7 +30,7 @@ async function read(view: string, columns: readonly string[]): Promise<string[]>
 const sorted = (rows: readonly Row[]): string[] =>
   rows.map((row) => JSON.stringify(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1)))).toSorted();
 
-const today = dayOf(String(Date.now()), TIMEZONE) ?? '';
+const today = dayOf(Date.now(), TIMEZONE);
 
 test('an inspection that was corrected or taken back at the source is shown as the source has it now, later inspections are not lost, and each due day that came has one row', async () => {
   const day = (text: string) => (text === '' ? 'null' : `'${text.padEnd(13, 'T10')}:00:00Z'`);
@@ -143,7 +143,7 @@ test('an inspection that was corrected or taken back at the source is shown as t
 
 test('due_followups has one row for each due day that came: done in time, late or never, also of one that was moved after it had passed', async () => {
   await writeViewSettings(connection.db, [{ accountId: 'due', timezone: TIMEZONE }]);
-  const day = (ago: number) => toDay(dayNumber(today) - ago);
+  const day = (ago: number) => daysAfter(today, -ago);
   // Noon in New York.
   const at = (ago: number) => `${day(ago)}T17:00:00Z`;
   const state = (ago: number, dueAgo: number, closedAgo?: number) => ({
@@ -184,7 +184,7 @@ test('due_followups has one row for each due day that came: done in time, late o
 });
 
 test('training_matrix has one row for each training that is assigned to an employee or completed', async () => {
-  const day = (offset: number) => toDay(dayNumber(today) + offset);
+  const day = (offset: number) => daysAfter(today, offset);
   const quoted = (value: string | null) => (value === null ? 'null' : `'${value}'`);
   const [past, soon] = [-1, 2];
   /** The lists with the training; of its completion the days to both expiry dates and is_required; the expected row. */

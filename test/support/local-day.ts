@@ -1,14 +1,8 @@
-/** The day of a moment (ms, as text), and conversions between days and numbers. */
-const DAY_MS = 86_400_000;
-const formats = new Map<string, Intl.DateTimeFormat>();
+/** The day of a moment in a time zone, and the day that many days later. */
+import { DAY_MS } from '../../src/shared/time.ts';
 
-export function dayOf(ms: string | null, timezone: string): string | null {
-  if (ms === null) return null;
+export const dayOf = (ms: number, timezone: string): string =>
   // The Swedish date format equals ISO's.
-  const format =
-    formats.get(timezone) ?? new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short' });
-  formats.set(timezone, format);
-  return format.format(Number(ms));
-}
-export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
-export const toDay = (number: number): string => new Date(number * DAY_MS).toISOString().slice(0, 10);
+  new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short' }).format(ms);
+export const daysAfter = (day: string, days: number): string =>
+  new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);
