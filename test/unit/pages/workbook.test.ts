@@ -1,17 +1,15 @@
+import { buffer } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { type Cell, renderWorkbook } from '../../../src/pages/report/workbook.ts';
 import { readEntries, readWorkbook } from '../../support/read-workbook.ts';
 
 async function bytesOf(columns: readonly string[], rows: readonly (readonly Cell[])[]): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
   const titles = columns.map((title) => ({
     title,
     width: title === 'Note' ? 60 : 15,
     isDay: title.endsWith('on'),
   }));
-  for await (const chunk of renderWorkbook([{ name: 'list', columns: titles, rows: [rows] }]))
-    chunks.push(chunk);
-  return Buffer.concat(chunks);
+  return await buffer(renderWorkbook([{ name: 'list', columns: titles, rows: [rows] }]));
 }
 const sheetOf = async (columns: readonly string[], rows: readonly (readonly Cell[])[]) =>
   readWorkbook(await bytesOf(columns, rows)).get('list') ?? [];
@@ -72,17 +70,13 @@ test('a text that is too long for a cell is cut and ends with an ellipsis', asyn
 });
 
 test('on paper a sheet has the columns before those that come last, and rows as high as their wrapped texts', async () => {
-  const chunks: Uint8Array[] = [];
   const columns = [
     { title: 'Note', width: 10 },
     { title: 'Due', width: 10 },
     { title: 'Id', width: 10, isSpare: true },
   ];
-  for await (const chunk of renderWorkbook([
-    { name: 'list', columns, rows: [[['x'.repeat(30)], ['short']]] },
-  ]))
-    chunks.push(chunk);
-  const files = readEntries(Buffer.concat(chunks));
+  const rows = [[['x'.repeat(30)], ['short']]];
+  const files = readEntries(await buffer(renderWorkbook([{ name: 'list', columns, rows }])));
   expect(files.get('xl/workbook.xml')).toContain(`'list'!$A:$B</definedName>`);
   expect(files.get('xl/workbook.xml')).toContain(`'list'!$1:$1</definedName>`);
   const sheet = files.get('xl/worksheets/sheet1.xml') ?? '';
