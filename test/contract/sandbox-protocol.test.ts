@@ -129,14 +129,6 @@ describe('faults', () => {
     expect(((await (await raw()).json()) as { resources: object[] }).resources).toHaveLength(20);
   });
 
-  test('hang never responds', async () => {
-    sandbox.faults.next((entry) => entry.method === 'resources.list', { kind: 'hang' });
-    const untilClosed = expect(raw()).rejects.toThrow('fetch failed');
-    await expect.poll(() => sandbox.requests.at(-1)?.fault).toBe('hang');
-    await sandbox.close();
-    await untilClosed;
-  });
-
   test('nonJson is a page of a gateway with its status and no header of the service', async () => {
     for (const [fault, expected] of [
       [{}, [502, '<html>', null]],

@@ -1,13 +1,10 @@
-import { once } from 'node:events';
-import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { buildProgram } from '../../src/cli/program.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { parseLog } from '../support/cli.ts';
 import { createCliFixture } from '../support/cli-fixture.ts';
-import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
+import { forAllTests } from '../support/lifetime.ts';
 
 const VERBS = (await buildProgram(() => Promise.resolve())).commands.map((command) => command.name());
 
@@ -76,27 +73,6 @@ it('status shows every stream of an empty warehouse as never synced', async () =
     open_data_issues: 0,
     last_run: null,
   });
-});
-
-it('the built program reaches the service through the proxy of HTTPS_PROXY', async () => {
-  const asked: (string | undefined)[] = [];
-  const proxy = http.createServer();
-  proxy.on('connect', ({ url }, socket) => {
-    asked.push(url);
-    socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  untilTestEnds({ close: () => new Promise<void>((resolve) => proxy.close(() => resolve())) });
-  const { stdout } = await fixture.cli.run(['sync', 'resources'], {
-    ...fixture.env,
-    SAFETY_ACCOUNT: 'behind-proxy',
-    SAFETY_BASE_URL: 'https://service.invalid',
-    HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
-    RETRY_ATTEMPTS: '0',
-  });
-  expect(stdout).toContain('Proxy response (407)');
-  expect(new Set(asked)).toEqual(new Set(['service.invalid:443']));
 });
 
 describe('a sync', () => {

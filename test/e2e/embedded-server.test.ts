@@ -83,20 +83,6 @@ it('the embedded server starts in an empty directory, serves over loopback with 
   await expect(ask(server.url, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-inProof(() => {
-  it('the embedded server continues if the first of two processes leaves, and stops with the last', async () => {
-    await copyTemplate();
-    const first = await startEmbeddedUser(dataDir);
-    const second = await acquire();
-    expect([first.joined, second.joined]).toEqual([false, true]);
-    expect(second.url).toBe(first.url);
-    await first.release();
-    expect(await ask(second.url, 'select 1')).toBe(1);
-    await second.release();
-    expect(await findPostmaster(pgData)).toBeUndefined();
-  });
-});
-
 it('the embedded server survives the kill -9 of the process that started it, and the next process joins and stops it', async () => {
   await copyTemplate();
   const starter = await startEmbeddedUser(dataDir);
