@@ -125,12 +125,11 @@ interface Needs extends CommonOptions {
   readonly stores?: boolean;
 }
 
-export function configOf({ env, terminal }: CommandContext, options: Needs): Config {
-  return loadConfig(env, {
-    needsService: options.needsService ?? false,
-    isTerminal: terminal.isInteractive,
-    accounts: options.account ?? [],
-  });
+export function configOf(
+  { env, terminal }: CommandContext,
+  { needsService = false, account: accounts = [] }: Needs,
+): Config {
+  return loadConfig(env, { needsService, isTerminal: terminal.isInteractive, accounts });
 }
 
 /** Work that does not end within this time after a signal is abandoned, so that a stop takes less than ten seconds. */

@@ -5,11 +5,10 @@ import { wholeNumber } from '../arguments.ts';
 import type { Colors } from '../terminal.ts';
 import type { CommandContext, Verb } from '../verb.ts';
 
-type Sizes = Readonly<Record<keyof typeof defaultSize, number>>;
 /** `live`: changes a minute; `latency`: ms; `faults`: percent of the requests. */
-type Numbers = Readonly<Record<'port' | 'live' | 'latency' | 'faults', number>>;
+type Numbers = Readonly<Record<keyof typeof defaultSize | 'port' | 'live' | 'latency' | 'faults', number>>;
 type Words = Readonly<{ host: string; token?: string; seed?: number; deletions?: true; quiet?: true }>;
-type Flags = Sizes & Numbers & Words;
+type Flags = Numbers & Words;
 
 const MILLION = 1_000_000;
 const howMany = wholeNumber(0, 5 * MILLION);
