@@ -4,8 +4,6 @@ import { usageError } from '../shared/errors.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 
-export const TAKES_STREAMS = [['[stream...]', STREAM_NAMES.join(', ')]] as const;
-
 /** All streams when none is named. */
 export function parseStreams(names: readonly string[]): StreamName[] {
   const unknown = names.find((name) => !STREAM_NAMES.includes(name));

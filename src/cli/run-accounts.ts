@@ -1,6 +1,7 @@
 /** Runs the streams of every account for a verb: logs each run when it ends, and prints a summary at the end. */
 import pLimit from 'p-limit';
 import type { Account } from '../app.ts';
+import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { type SyncRequest, syncStreams } from '../engine/sync/run-stream.ts';
 import { formatCount } from '../shared/format.ts';
 import { buildRunEvents, logResult } from '../operate/worker/run-log.ts';
@@ -63,10 +64,12 @@ function describeFound({ stream, outcome, repaired }: AccountResult): string[] {
   ];
 }
 
-/** The verb that runs streams. `requestOf` refuses bad arguments. */
+/** What the verbs that run streams have alike. `requestOf` refuses bad arguments. */
 export const runningStreams = <Own = object>(
   requestOf: (options: CommonOptions & Own, names: readonly string[]) => RunAccountsRequest,
-): Required<Pick<Verb<Own>, 'needs' | 'run'>> => ({
+): Required<Pick<Verb<Own>, 'takes' | 'common' | 'needs' | 'run'>> => ({
+  takes: [['[stream...]', STREAM_NAMES.join(', ')]],
+  common: ['accounts', 'liftPrivacy', 'json'],
   needs(options, names) {
     requestOf(options, names);
     return { needsService: true, migrates: true, stores: true };

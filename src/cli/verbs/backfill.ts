@@ -6,7 +6,7 @@ import { usageError } from '../../shared/errors.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import type { TimeSlice } from '../../engine/streams/state.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { parseDate, parseStreams, TAKES_STREAMS } from '../arguments.ts';
+import { parseDate, parseStreams } from '../arguments.ts';
 import { runningStreams } from '../run-accounts.ts';
 import { accountColumn, renderRows } from '../table.ts';
 import type { AppContext, Verb } from '../verb.ts';
@@ -77,15 +77,14 @@ const reading = runningStreams<Flags>((options, names) => {
 });
 
 export const backfill: Verb<Flags> = {
+  ...reading,
   about: 'read everything again: follow-ups in slices of creation time, resumable, the others whole',
-  takes: TAKES_STREAMS,
   options: [
     ['--from <date>', 'follow-ups created on or after this day or time (UTC)', undefined, parseDate],
     ['--to <date>', 'follow-ups created before this day or time (UTC)', undefined, parseDate],
     ['--restart', 'begin again instead of resuming'],
     ['--plan', 'only print how much there is to read: requests are sent, no rows are written'],
   ],
-  common: ['accounts', 'liftPrivacy', 'json'],
   needs: (options, names) => ({
     ...reading.needs(options, names),
     ...(options.plan ? { migrates: 'by_itself' } : {}),

@@ -1,7 +1,7 @@
 import { formatNumber } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { cancelForgetting, findStoredPerson, forgetPerson, listForgotten } from '../../engine/sync/forget.ts';
-import { toIso } from '../../shared/time.ts';
+import { withIsoTimes } from '../../operate/status/json-status.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { renderRows } from '../table.ts';
 import { confirm } from '../terminal.ts';
@@ -33,10 +33,7 @@ export const forget: Verb<Flags> = {
     const account = onlyAccountOf(app, 'a person');
     const runContext = account.runContext(buildRunEvents(account));
     if (list) {
-      const forgotten = (await listForgotten(runContext)).map(({ person, since }) => ({
-        person,
-        forgotten_at: toIso(Date.parse(since)),
-      }));
+      const forgotten = (await listForgotten(runContext)).map(withIsoTimes);
       const table = renderRows(terminal, forgotten, {
         person: ({ person }) => person,
         'forgotten at': ({ forgotten_at: at }) => at,

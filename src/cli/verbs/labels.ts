@@ -26,7 +26,6 @@ const template: Verb<{ out?: string }> = {
     const account = onlyAccountOf(app, 'a file of labels');
     const missing = (await readMetIds(app.db, [account.id]))
       .filter(isNameless)
-      .map(({ kind, id, seen }) => ({ kind, id, seen }))
       .toSorted((one, other) => other.seen - one.seen);
     const { renderLabelsFile } = await import('../../warehouse/labels-file.ts');
     const file = renderLabelsFile(missing);

@@ -1,4 +1,4 @@
-import { parseStreams, TAKES_STREAMS } from '../arguments.ts';
+import { parseStreams } from '../arguments.ts';
 import { runningStreams } from '../run-accounts.ts';
 import type { Verb } from '../verb.ts';
 
@@ -6,12 +6,10 @@ type Flags = { readonly force?: true; readonly allowMassDelete?: true };
 
 export const sync: Verb<Flags> = {
   about: 'sync all streams or the named ones once, then exit',
-  takes: TAKES_STREAMS,
   options: [
     ['--force', 'send requests also when no record can have changed yet (the training cache)'],
     ['--allow-mass-delete', 'accept a snapshot that the delete guard would refuse'],
   ],
-  common: ['accounts', 'liftPrivacy', 'json'],
   ...runningStreams<Flags>(({ force, allowMassDelete }, names) => {
     return { kind: 'sync', streams: parseStreams(names), force, allowMassDelete };
   }),
@@ -19,9 +17,7 @@ export const sync: Verb<Flags> = {
 
 export const reconcile: Verb<Flags> = {
   about: 'full refresh: find deletions of follow-ups and changes that syncs missed; print what was repaired',
-  takes: TAKES_STREAMS,
   options: [['--allow-mass-delete', 'accept a full refresh that the delete guard would refuse']],
-  common: ['accounts', 'liftPrivacy', 'json'],
   ...runningStreams<Flags>(({ allowMassDelete }, names) => {
     return { kind: 'reconcile', streams: parseStreams(names), allowMassDelete };
   }),

@@ -74,8 +74,8 @@ export async function findStoredPerson(context: RunContext, id: string) {
 
 /** The forgotten people, and since when. */
 export const listForgotten = async ({ db, settings: { accountId } }: RunContext) =>
-  await db.execute<{ person: string; since: string }>(sql`
-    select person, min(forgotten_at)::text as since from safety_sync.forgotten where account_id = ${accountId}
+  await db.execute<{ person: string; forgotten_at: string }>(sql`
+    select person, min(forgotten_at)::text as forgotten_at from safety_sync.forgotten where account_id = ${accountId}
     group by person order by 2, 1`);
 
 /** Returns the pseudonym; null: the person is not forgotten. Complete reads store the id and the name again. */
