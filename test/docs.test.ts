@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { buildProgram } from '../src/cli/program.ts';
 import { VARIABLES } from '../src/config/variables.ts';
 
@@ -55,28 +55,26 @@ it('the README links to every page', () => {
   expect(PAGES.filter((page) => page !== 'README.md' && !ofIt.has(page))).toEqual([]);
 });
 
-describe('links', () => {
-  /** The anchors that headings of a page get where it is rendered. */
-  const anchorsOf = (page: string): string[] =>
-    [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-      heading
-        .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
-        .replaceAll(' ', '-'),
-    );
+/** The anchors that headings of a page get where it is rendered. */
+const anchorsOf = (page: string): string[] =>
+  [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
 
-  it.each([...PAGES, 'CHANGELOG.md'])('every link of %s leads to an existing file and heading', (page) => {
-    const text = read(page).replaceAll(/^```[^]*?^```/gm, '');
-    const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1] ?? '');
-    const isThere = (link: string) => {
-      if (/^https?:/.test(link)) return true;
-      const [path = '', anchor] = link.split('#');
-      const target = path === '' ? new URL(page, ROOT) : new URL(path, new URL(page, ROOT));
-      if (!existsSync(target)) return false;
-      return anchor === undefined || anchorsOf(target.href.slice(ROOT.href.length)).includes(anchor);
-    };
-    expect(links.filter((link) => !isThere(link))).toEqual([]);
-  });
+it.each([...PAGES, 'CHANGELOG.md'])('every link of %s leads to an existing file and heading', (page) => {
+  const text = read(page).replaceAll(/^```[^]*?^```/gm, '');
+  const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1] ?? '');
+  const isThere = (link: string) => {
+    if (/^https?:/.test(link)) return true;
+    const [path = '', anchor] = link.split('#');
+    const target = path === '' ? new URL(page, ROOT) : new URL(path, new URL(page, ROOT));
+    if (!existsSync(target)) return false;
+    return anchor === undefined || anchorsOf(target.href.slice(ROOT.href.length)).includes(anchor);
+  };
+  expect(links.filter((link) => !isThere(link))).toEqual([]);
 });
 
 it.each([...PAGES, 'Dockerfile', 'docker-compose.yml'])('%s calls only verbs that exist', (path) => {

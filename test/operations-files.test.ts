@@ -83,19 +83,17 @@ describe('manifests', () => {
   });
 });
 
-describe('the image', () => {
-  /** The health check of the Dockerfile, as if process 1 had these arguments; nothing serves HTTP on its port. */
-  async function checkHealth(...args: readonly string[]): Promise<number | null> {
-    const cmdline = join(await folderForTest('safety-sync-health-'), 'cmdline');
-    writeFileSync(cmdline, `${args.join('\0')}\0`);
-    const command = /HEALTHCHECK[^]*?CMD (\[.*\])/.exec(read('Dockerfile'))?.[1] ?? '[]';
-    const [, ...rest] = JSON.parse(command.replace('/proc/1/cmdline', cmdline)) as string[];
-    return spawnSync(process.execPath, rest, { env: { HTTP_PORT: '1' } }).status;
-  }
+/** The health check of the Dockerfile, as if process 1 had these arguments; nothing serves HTTP on its port. */
+async function checkHealth(...args: readonly string[]): Promise<number | null> {
+  const cmdline = join(await folderForTest('safety-sync-health-'), 'cmdline');
+  writeFileSync(cmdline, `${args.join('\0')}\0`);
+  const command = /HEALTHCHECK[^]*?CMD (\[.*\])/.exec(read('Dockerfile'))?.[1] ?? '[]';
+  const [, ...rest] = JSON.parse(command.replace('/proc/1/cmdline', cmdline)) as string[];
+  return spawnSync(process.execPath, rest, { env: { HTTP_PORT: '1' } }).status;
+}
 
-  it('the image is unhealthy if its worker does not respond, but not because another verb serves no /healthz', async () => {
-    expect(await checkHealth('node', '/app/dist/main.js', 'start')).toBe(1);
-    expect(await checkHealth('/sbin/docker-init', '--', 'node', '/app/dist/main.js', 'start')).toBe(1);
-    expect(await checkHealth('node', '/app/dist/main.js', 'sandbox', '--host', '0.0.0.0')).toBe(0);
-  });
+it('the image is unhealthy if its worker does not respond, but not because another verb serves no /healthz', async () => {
+  expect(await checkHealth('node', '/app/dist/main.js', 'start')).toBe(1);
+  expect(await checkHealth('/sbin/docker-init', '--', 'node', '/app/dist/main.js', 'start')).toBe(1);
+  expect(await checkHealth('node', '/app/dist/main.js', 'sandbox', '--host', '0.0.0.0')).toBe(0);
 });

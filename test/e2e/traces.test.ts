@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { createCliFixture } from '../support/cli-fixture.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { startTraceReceiver } from '../support/trace-receiver.ts';
@@ -71,29 +71,27 @@ it('traces contain runs, requests, stored rows and failures, without the token',
   expect(sent).not.toContain(CANARY);
 });
 
-describe('a program without traces', () => {
-  /** Blocks the module with the SDK's packages: a program that loads it fails. */
-  async function refusing(env: Record<string, string>) {
-    const hook = join(fixture.cli.directory, 'refuse.mjs');
-    await writeFile(
-      hook,
-      `import { register } from 'node:module';
+/** Blocks the module with the SDK's packages: a program that loads it fails. */
+async function refusing(env: Record<string, string>) {
+  const hook = join(fixture.cli.directory, 'refuse.mjs');
+  await writeFile(
+    hook,
+    `import { register } from 'node:module';
        register('data:text/javascript,' + encodeURIComponent(\`
          export async function resolve(specifier, context, next) {
            const found = await next(specifier, context);
            if (/[/]trace-sdk-/.test(found.url)) throw new Error('loaded ' + specifier);
            return found;
          }\`));`,
-    );
-    return await sync({ NODE_OPTIONS: `--import=${hook}`, ...env }, 'resources');
-  }
+  );
+  return await sync({ NODE_OPTIONS: `--import=${hook}`, ...env }, 'resources');
+}
 
-  it('no package of the trace SDK is loaded unless a variable asks for traces', async () => {
-    const off = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' };
-    for (const env of [{}, off]) {
-      const { code, stderr } = await refusing(env);
-      expect(stderr).not.toContain('loaded ');
-      expect(code).toBe(0);
-    }
-  });
+it('no package of the trace SDK is loaded unless a variable asks for traces', async () => {
+  const off = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' };
+  for (const env of [{}, off]) {
+    const { code, stderr } = await refusing(env);
+    expect(stderr).not.toContain('loaded ');
+    expect(code).toBe(0);
+  }
 });

@@ -5,12 +5,11 @@
 import { type FSWatcher, mkdirSync, readdirSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Equipment, Resource } from '../../src/sandbox/index.ts';
+import { putProtected } from '../support/canaries.ts';
 import { createCliFixture } from '../support/cli-fixture.ts';
 import { findText } from '../support/find-text.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { startListeningProxy } from '../support/listening-proxy.ts';
-import { SPECIMENS } from '../support/specimens.ts';
 import { startTraceReceiver } from '../support/trace-receiver.ts';
 
 const CANARY = 'CANARY';
@@ -58,43 +57,13 @@ const base = () => ({
 const KEY = { PRIVACY_KEY: 'a secret of this test, 32 characters' };
 const SETTINGS = { PRIVACY_OMIT: OMIT, PRIVACY_PSEUDONYMIZE: PSEUDONYMIZE, ...KEY };
 
-/** All protected fields of a record, in odd forms too, and records that cannot be stored. */
 function putCanaries(round: string): void {
-  const { store } = fixture.sandbox;
   const mark = `${CANARY} ${round}`;
-  store.users.put({ id: USER, name: `${mark} Lopez` });
-  const resource = SPECIMENS.resources.build('r') as unknown as Resource;
-  store.resources.put({
-    ...resource,
-    tags: [`${mark} tag`],
-    versions: [{ ...resource.versions[0], description: `${mark} text` }],
-  });
-  const followup = { ...SPECIMENS.followups.build('one'), updated_on: Date.now() };
-  store.followups.put({
-    ...followup,
-    m_observer_id: USER,
-    form_id: `${mark} form`,
-    messages: [
-      {
-        id: 'm1',
-        date: `${mark} date`,
-        m_user_id: USER,
-        note: `${mark} note`,
-        signature: { name: `${mark} signature` },
-        attachments: [{ key: 'k', caption: `${mark} caption` }, `${mark} no attachment`],
-      },
-      `${mark} no message`,
-      { date: 6, note: `${mark} without id` },
-    ],
-  });
-  store.followups.put({ ...followup, id: 'two', messages: `${mark} text for list` });
-  store.equipment.put({
-    ...(SPECIMENS.equipments.build('e') as unknown as Equipment),
-    serialNumber: `${mark} serial`,
-    title: `${mark} title`,
-    notes: `${mark} notes`,
-    assignedUsers_id: [USER],
-    metavalues: { m1: `${mark} meta`, m2: { odd: `${mark} odd` } },
+  putProtected(fixture.sandbox, {
+    ...{ mark, userId: USER, updatedOn: Date.now() },
+    followup: { m_observer_id: USER, form_id: `${mark} form` },
+    message: { date: `${mark} date` },
+    equipment: { title: `${mark} title`, assignedUsers_id: [USER] },
   });
 }
 

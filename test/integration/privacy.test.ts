@@ -7,6 +7,7 @@ import { withStreamSession } from '../../src/engine/control-tables/stream-sessio
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { cleanAccount, forgetPerson, listForgotten, settleProtection } from '../../src/engine/sync/forget.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
+import { putProtected } from '../support/canaries.ts';
 import { findText } from '../support/find-text.ts';
 import { findKeysWithoutPerson } from '../support/people-keys.ts';
 import { casesOf, inProof } from '../support/proof.ts';
@@ -68,47 +69,7 @@ async function sync(
   }
 }
 
-/** Everything that is protected of a record, and in odd shapes. */
-function putCanaries(mark = CANARY): void {
-  const { store } = worker.sandbox;
-  const updated_on = worker.serviceNow();
-  store.users.put({ id: '10001', name: `${mark} Name` });
-  store.resources.put({
-    ...(SPECIMENS.resources.build('r') as unknown as Resource),
-    tags: [`${mark} tag`, 'plain'],
-    versions: [
-      { ...(SPECIMENS.resources.build('r') as unknown as Resource).versions[0], description: `${mark} text` },
-    ],
-  });
-  store.followups.put({
-    ...SPECIMENS.followups.build('one'),
-    updated_on,
-    messages: [
-      {
-        id: 'm1',
-        date: 5,
-        m_user_id: '10001',
-        note: `${mark} note`,
-        signature: { name: `${mark} signature` },
-        attachments: [{ key: 'k', caption: `${mark} caption` }, `${mark} no attachment`],
-      },
-      `${mark} no message`,
-      { date: 6, note: `${mark} without id` },
-      { id: 'm2', note: { deep: `${mark} deep` }, attachments: { caption: `${mark} no list` } },
-    ],
-  });
-  store.followups.put({
-    ...SPECIMENS.followups.build('two'),
-    updated_on,
-    messages: `${mark} text for list`,
-  });
-  store.equipment.put({
-    ...(SPECIMENS.equipments.build('e') as unknown as Equipment),
-    serialNumber: `${mark} serial`,
-    notes: `${mark} notes`,
-    metavalues: { m1: `${mark} meta`, m2: 7, m3: { odd: `${mark} odd` } },
-  });
-}
+const putCanaries = (mark = CANARY) => putProtected(worker.sandbox, { mark, updatedOn: worker.serviceNow() });
 
 const found = (relations?: 'tables' | 'all') => findText(worker, [CANARY], relations);
 

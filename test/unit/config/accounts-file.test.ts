@@ -201,17 +201,15 @@ describe('problems of an accounts file', () => {
   });
 });
 
-describe('--account', () => {
-  const file = `${NORTH}- &south { name: south, base_url: https://south.example, token: t }
+const THREE = `${NORTH}- &south { name: south, base_url: https://south.example, token: t }
 - { <<: *south, name: centre }
 `;
 
-  test('--account selects accounts, in the order of the file; an unknown name is an error that lists the existing ones', async () => {
-    const { accounts } = await load(file, { accounts: ['centre', 'north', 'centre'] });
-    expect(accounts.map(({ accountId }) => accountId)).toEqual(['north', 'centre']);
-    await expect(load(file, { accounts: ['south', 'west', 'east'] })).rejects.toMatchObject({
-      code: 'usage_invalid',
-      message: '--account: no account is named west, east; there are north, south, centre',
-    });
+test('--account selects accounts, in the order of the file; an unknown name is an error that lists the existing ones', async () => {
+  const { accounts } = await load(THREE, { accounts: ['centre', 'north', 'centre'] });
+  expect(accounts.map(({ accountId }) => accountId)).toEqual(['north', 'centre']);
+  await expect(load(THREE, { accounts: ['south', 'west', 'east'] })).rejects.toMatchObject({
+    code: 'usage_invalid',
+    message: '--account: no account is named west, east; there are north, south, centre',
   });
 });

@@ -65,29 +65,25 @@ describe('a labels file', () => {
   });
 });
 
-describe('a cell that a spreadsheet would take for a formula', () => {
-  const hostile = ['=HYPERLINK("http://evil","x")', '@SUM(1)', '+1', '-5', "'=1", "''-1", "'plain"];
+const hostile = ['=HYPERLINK("http://evil","x")', '@SUM(1)', '+1', '-5', "'=1", "''-1", "'plain"];
 
-  test('a cell that a spreadsheet would treat as a formula is written as text, and read back unchanged', () => {
-    const lines = hostile.map((id) => ({ kind: 'form' as const, id, label: id, parentId: id }));
-    const file = renderLabelsFile(lines);
-    expect(file).not.toMatch(/(^|,|")[=@+-]/m);
-    expect(read(file).lines.map(({ id, label, parentId }) => [id, label, parentId])).toEqual(
-      hostile.map((id) => [id, id, id]),
-    );
-  });
+test('a cell that a spreadsheet would treat as a formula is written as text, and read back unchanged', () => {
+  const lines = hostile.map((id) => ({ kind: 'form' as const, id, label: id, parentId: id }));
+  const file = renderLabelsFile(lines);
+  expect(file).not.toMatch(/(^|,|")[=@+-]/m);
+  expect(read(file).lines.map(({ id, label, parentId }) => [id, label, parentId])).toEqual(
+    hostile.map((id) => [id, id, id]),
+  );
 });
 
-describe('labels beside each other', () => {
-  const problemsOf = (text: string, staying: Parameters<typeof checkLabels>[1] = []) =>
-    checkLabels(read(`kind,id,label,parent_id\n${text}`).lines, staying).map(
-      ({ line, problem }) => `${line} ${problem}`,
-    );
+const problemsOf = (text: string, staying: Parameters<typeof checkLabels>[1] = []) =>
+  checkLabels(read(`kind,id,label,parent_id\n${text}`).lines, staying).map(
+    ({ line, problem }) => `${line} ${problem}`,
+  );
 
-  test('the parent of a label has the kind of the label, in the file or stored before', () => {
-    const stored = { kind: 'field_office', id: 'eu', label: 'Europe', parentId: null } as const;
-    expect(problemsOf('field_office,1,A,eu\nfield_office,2,B,1\nclient,3,C,eu\n', [stored])).toEqual([
-      '4 parent_id eu of client 3 has no name; add a line client,eu with a label, or empty the parent_id',
-    ]);
-  });
+test('the parent of a label has the kind of the label, in the file or stored before', () => {
+  const stored = { kind: 'field_office', id: 'eu', label: 'Europe', parentId: null } as const;
+  expect(problemsOf('field_office,1,A,eu\nfield_office,2,B,1\nclient,3,C,eu\n', [stored])).toEqual([
+    '4 parent_id eu of client 3 has no name; add a line client,eu with a label, or empty the parent_id',
+  ]);
 });

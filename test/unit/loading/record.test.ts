@@ -63,18 +63,16 @@ describe('keys and checksums of records', () => {
   });
 });
 
-describe('the requested equipment type of a row', () => {
-  const ofType = (text: string, equipmentTypeId: string) =>
-    read(text, { stream: equipmentsStream, about: { equipmentTypeId } });
+const ofType = (text: string, equipmentTypeId: string) =>
+  read(text, { stream: equipmentsStream, about: { equipmentTypeId } });
 
-  test.each([
-    ['{"id":"1"}', true],
-    ['{"id":"1","equipmentType_id":"21-A"}', true],
-    ['{"id":"1","equipmentType_id":"21"}', false],
-  ])(
-    'the requested type is part of the checksum if the record has no type or another one: %s',
-    (text, isPart) => {
-      expect(ofType(text, '21').hash === read(text, { stream: equipmentsStream }).hash).toBe(!isPart);
-    },
-  );
-});
+test.each([
+  ['{"id":"1"}', true],
+  ['{"id":"1","equipmentType_id":"21-A"}', true],
+  ['{"id":"1","equipmentType_id":"21"}', false],
+])(
+  'the requested type is part of the checksum if the record has no type or another one: %s',
+  (text, isPart) => {
+    expect(ofType(text, '21').hash === read(text, { stream: equipmentsStream }).hash).toBe(!isPart);
+  },
+);
