@@ -2,6 +2,7 @@
 import { getTableName } from 'drizzle-orm';
 import type { Connection } from '../../src/engine/database/connection.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
+import { groupBy } from '../../src/shared/group-by.ts';
 import { type Generated, markdownTable } from './generated.ts';
 
 interface Column {
@@ -45,14 +46,10 @@ async function readRelations(connection: Connection): Promise<Relation[]> {
      left join pg_index i on i.indrelid = c.oid and i.indisprimary
      where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'v') order by c.relkind, c.relname, a.attnum`,
   );
-  const relations = new Map<string, Column[]>();
-  for (const row of rows) relations.set(row.relation, [...(relations.get(row.relation) ?? []), row]);
-  return [...relations].map(([name, columns]) => ({
-    name,
-    kind: columns[0]?.kind ?? 'r',
-    about: columns[0]?.about ?? '',
-    columns,
-  }));
+  return groupBy(rows, ({ relation }) => relation).map((columns) => {
+    const [{ relation: name, kind, about }] = columns;
+    return { name, kind, about, columns };
+  });
 }
 
 const readReferences = (connection: Connection) =>
