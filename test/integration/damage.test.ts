@@ -48,16 +48,3 @@ test.each(DAMAGE)(
     expect(counts.inserted + counts.updated + counts.unchanged + counts.rejected).toBe(counts.read);
   },
 );
-
-test('reconcile of a warehouse that equals the source writes no row', async () => {
-  const before = await worker.query(`select id, xmin::text as version from safety.followups order by id`);
-  const results = await worker.runAll({ kind: 'reconcile', force: true });
-  await expectWarehouseEqualsSource(worker);
-  expect(results.map(({ counts }) => [counts.inserted, counts.updated, counts.deleted])).toEqual(
-    results.map(() => [0, 0, 0]),
-  );
-  expect(results.find(({ stream }) => stream === 'followups')?.repaired).toBe(0);
-  expect(await worker.query(`select id, xmin::text as version from safety.followups order by id`)).toEqual(
-    before,
-  );
-});

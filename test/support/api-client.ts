@@ -3,20 +3,18 @@ import {
   createMemoryStore,
   createRequestBudget,
   type RequestBudget,
-  type RequestBudgetOptions,
 } from '../../src/engine/api/request-budget.ts';
 import type { ApiClientOptions } from '../../src/engine/api/requests.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { systemClock } from '../../src/shared/time.ts';
 
 /** A budget without a rate, whose blocks only this client knows; without a Retry-After they last for milliseconds. */
-export function testBudget(options: Partial<RequestBudgetOptions> = {}): RequestBudget {
+function createTestBudget(): RequestBudget {
   const budget = createRequestBudget({
     store: createMemoryStore(systemClock),
     rate: null,
     clock: systemClock,
     random: () => 0.5,
-    ...options,
   });
   return {
     ...budget,
@@ -33,7 +31,7 @@ export function clientFor(
     baseUrl: url,
     token,
     concurrency: 4,
-    budget: testBudget(),
+    budget: createTestBudget(),
     requestTimeoutMs: 10_000,
     mostRetries: 0,
     retryMinDelayMs: 1,
