@@ -42,12 +42,8 @@ async function start(options: TimedWorkerOptions = {}): Promise<void> {
 const followups = () => worker.sandbox.store.followups;
 const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
 const watermark = async () => (await stateOf(worker, 'followups')).watermark;
-const backfill = (range = {}, restart = false) =>
-  worker.run('followups', {
-    kind: 'backfill',
-    range: { fromMs: -Infinity, toMs: Infinity, ...range },
-    restart,
-  });
+const backfill = () =>
+  worker.run('followups', { kind: 'backfill', range: { fromMs: -Infinity, toMs: Infinity } });
 const newestUpdate = () => Math.max(...[...followups().values()].map((one) => one.updated_on));
 const creationTimes = () => [...followups().values()].map((one) => one.created_on).toSorted((a, b) => a - b);
 /** The time before which this share of the follow-ups was created. */

@@ -15,9 +15,6 @@ const MOST_WRITES = 60;
 let worker: TimedWorker;
 afterEach(() => worker.close());
 
-async function start(followups = SIZE.followups): Promise<void> {
-  worker = await createTimedWorker({ sandbox: { size: { ...SIZE, followups } } });
-}
 const isEqual = (stream: StreamName) =>
   expectWarehouseEqualsSource(worker, { tables: TABLES_OF[stream] ?? [], exceptDeletedFollowups: true });
 const sync = async (stream: StreamName) => expectSucceeded(await worker.run(stream));
@@ -39,7 +36,7 @@ const leftRunning = async () =>
 test.each(['followups', 'equipments', 'training-employee-status'] as const)(
   'if PostgreSQL refuses any write of a %s run or ends its session, nothing is half stored, and the next run stores everything',
   async (stream) => {
-    await start();
+    worker = await createTimedWorker({ sandbox: { size: SIZE } });
     await sync(stream);
     const saboteur = await createSaboteur(worker);
     worker.time.now += 16 * MINUTE_MS;
@@ -69,7 +66,7 @@ test.each(['followups', 'equipments', 'training-employee-status'] as const)(
 );
 
 test('if the database ends all sessions during a run, the run fails with lock_lost, and the next run succeeds', async () => {
-  await start();
+  worker = await createTimedWorker({ sandbox: { size: SIZE } });
   await sync('followups');
   worker.time.now += MINUTE_MS;
   worker.sandbox.live.step(60);

@@ -75,7 +75,7 @@ describe.skipIf(NO_BROWSER !== null)(
 
     it('a browser shows the charts of the report, runs no script from data and logs no error', async () => {
       const url = await evil();
-      const { stdout: dom, complaints } = await visit(url, ['--dump-dom']);
+      const { stdout: dom, complaints } = await visit(url);
       expect(complaints).toBe('');
       expect(dom).toMatch(/<title>Safety report: Northline Yards, \d+ \w+ 20\d\d<\/title>/);
       expect(dom.includes('&lt;script&gt;document.title')).toBe(true);
@@ -99,7 +99,7 @@ describe.skipIf(NO_BROWSER !== null)(
           `<!doctype html><body onload="document.title = [...document.querySelectorAll('iframe')].map(
           (frame) => frame.contentDocument.documentElement.scrollWidth)">${frames.join('')}`,
         );
-        const { stdout } = await visit(pathToFileURL(fileOf('frames.html')).href, ['--dump-dom']);
+        const { stdout } = await visit(pathToFileURL(fileOf('frames.html')).href);
         const needed = (/<title>([\d,]+)<\/title>/.exec(stdout)?.[1] ?? '').split(',').map(Number);
         expect(needed).toHaveLength(widths.length);
         expect(needed.filter((width, at) => width > (widths[at] ?? 0))).toEqual([]);

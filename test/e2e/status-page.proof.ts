@@ -25,7 +25,7 @@ it('the status page shows the state, and markup in data is shown as text', async
     expect(page).not.toContain(EVIL);
     return;
   }
-  const { stdout: dom, complaints } = await visit(`${fixture.url}/`, ['--dump-dom']);
+  const { stdout: dom, complaints } = await visit(`${fixture.url}/`);
   expect(complaints).toBe('');
   expect(dom).toMatch(/<h1>\s*Everything is fresh\.\s*<\/h1>/);
   expect(dom).toMatch(/<title>\s*✓ Everything is fresh\. Account default\s*<\/title>/);

@@ -79,11 +79,10 @@ afterAll(async () => {
   await worker.close();
 });
 
-const access = (args: string, env: Readonly<Record<string, string>> = {}): Promise<Said> =>
+const access = (args: string): Promise<Said> =>
   runInProcess(['access', ...args.split(' ').filter((one) => one !== '')], {
     DATABASE_URL: worker.databaseUrl,
     SAFETY_ACCOUNT: 'new',
-    ...env,
   });
 
 /** Grants the loader what it needs; returns its database URL. */

@@ -53,8 +53,8 @@ async function liveIds(worker: TestWorker): Promise<string[]> {
 }
 
 /** After a first sync. */
-async function synced(options?: TestWorkerOptions): Promise<TestWorker> {
-  const worker = await open(options);
+async function synced(): Promise<TestWorker> {
+  const worker = await open();
   expectSucceeded(await sync(worker));
   return worker;
 }

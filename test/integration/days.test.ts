@@ -58,7 +58,7 @@ describe('days of inserted rows', () => {
     });
     return rows;
   }
-  const count = (account: string, nowMs?: number) => countStored(connection, [account], nowMs);
+  const count = (account: string) => countStored(connection, [account]);
   const countAt = (accountId: string, nowMs: number, isWhole = true) =>
     countNewDay(
       connection.db,

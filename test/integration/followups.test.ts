@@ -1,6 +1,5 @@
 /** Follow-ups in PostgreSQL: counts, failed slices and reconciles as a run stores them. Readers alone: test/unit/reading. */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Readings } from '../../src/sandbox/index.ts';
 import { systemClock } from '../../src/shared/time.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import {
@@ -16,16 +15,16 @@ const tables = ['followups', 'followup_messages', 'followup_attachments'] as con
 let worker: TimedWorker;
 afterEach(() => worker.close());
 
-async function start(options: TimedWorkerOptions = {}, readings: Partial<Readings> = {}): Promise<void> {
-  worker = await createTimedWorker({ ...options, sandbox: { size: SIZE, readings } });
+async function start(options: TimedWorkerOptions = {}): Promise<void> {
+  worker = await createTimedWorker({ ...options, sandbox: { size: SIZE } });
 }
 const sync = async () => expectSucceeded(await worker.run('followups'));
 const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
 const store = () => worker.sandbox.store.followups;
 
 /** As the run has it in `runs` and `stream_state`. */
-async function counted(trigger: 'schedule' | 'manual' = 'manual') {
-  const { counts, requests } = expectSucceeded(await worker.run('followups', { trigger }));
+async function counted() {
+  const { counts, requests } = await sync();
   const [row] = await worker.query<{ difference: number | null }>(
     `select difference::int from safety_sync.stream_state where stream = 'followups'`,
   );

@@ -1,10 +1,9 @@
 /** One transaction: batches that are compared while others are stored, records that come twice. */
 import { beforeEach, expect, inject, test, vi } from 'vitest';
-import type { ReadContext, StreamDefinition } from '../../src/engine/streams/stream.ts';
+import type { ReadContext, StreamName } from '../../src/engine/streams/stream.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
 import { BATCH_RECORDS, createLoad, type Load } from '../../src/engine/loading/load.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
-import type { StreamSession } from '../../src/engine/control-tables/stream-session.ts';
 import { Received } from '../../src/shared/received.ts';
 import { createGate, type Gate } from '../support/gate.ts';
 import { forEachTest } from '../support/lifetime.ts';
@@ -15,30 +14,23 @@ const reader = forEachTest(() => openTestDatabase());
 const session = forEachTest(() => openFreeStream(reader.url, 'followups'));
 let load: Load;
 
-const openLoad = (
-  stream: StreamDefinition,
-  {
-    tracksSeen = false,
-    runId = 1,
-    of = session,
-  }: { tracksSeen?: boolean; runId?: number; of?: StreamSession } = {},
-): Promise<Load> =>
+const openLoad = (stream: StreamName): Promise<Load> =>
   createLoad({
     protection: null,
-    session: of,
-    shape: streamShape(stream),
+    session,
+    shape: streamShape(streamNamed(stream)),
     accountId: 'default',
-    runId,
+    runId: 1,
     maxDeleteRatio: 1,
     fullCompare: false,
-    tracksSeen,
+    tracksSeen: false,
   });
 
 beforeEach(async () => {
-  load = await openLoad(streamNamed('followups'));
+  load = await openLoad('followups');
 });
 
-const message = (id: string, m_user_id = '7') => ({ id, date: 1_700_000_000_000, m_user_id, note: id });
+const message = (id: string) => ({ id, date: 1_700_000_000_000, m_user_id: '7', note: id });
 const followup = (id: string, updated_on: number, messages: readonly unknown[]) => ({
   id,
   form_id: 1,
@@ -170,7 +162,7 @@ test('a version that is compared during the commit of the preceding version is a
 });
 
 test('equipment without a type is updated if it is listed under another type, and unchanged if only the order of its fields differs', async () => {
-  load = await openLoad(streamNamed('equipments'));
+  load = await openLoad('equipments');
   const typeOf = async () =>
     await reader.query('select equipment_type_id as type, title from safety.equipment order by id');
   await add([{ id: '1', title: 'Crane' }], { equipmentTypeId: '21' });

@@ -34,9 +34,9 @@ const later = (worker: TestWorker, interval: string) =>
   worker.query(`update safety_sync.optional_methods
     set asked_at = asked_at - interval '${interval}', read_at = read_at - interval '${interval}'`);
 
-async function moveTo({ connection, ...worker }: TestWorker, address: string): Promise<void> {
+async function move({ connection, ...worker }: TestWorker): Promise<void> {
   await worker.query(`insert into safety_sync.sources (account_id, address) values ('default', 'old')`);
-  await moveSource(connection.db, 'default', { address, service_id: null, service_name: null });
+  await moveSource(connection.db, 'default', { address: 'new', service_id: null, service_name: null });
 }
 
 const sync = async (worker: TestWorker, trigger: 'schedule' | 'manual' = 'schedule'): Promise<RunResult> =>
@@ -333,7 +333,7 @@ test('after a move the lists of the new address count, however few of the stored
   }
   for (const [, one] of [...store.equipment])
     store.equipment.put({ ...one, equipmentType_id: `new ${one.equipmentType_id}` });
-  await moveTo(worker, 'new');
+  await move(worker);
   for (const stream of ['names', 'equipments']) expectSucceeded(await worker.run(stream));
   expect(await count(worker, 'safety.equipment where _deleted_at is null')).toBe(store.equipment.size);
   expect(await count(worker, 'safety.equipment_types')).toBe(equipmenttypes.size);
@@ -344,7 +344,7 @@ test('after a move a list that fails makes no other one due again, and a list th
   const { faults, store } = worker.sandbox;
   const fail = () => faults.next(({ method }) => method === 'projects.list', { kind: 'serverError' });
   expectSucceeded(await sync(worker));
-  await moveTo(worker, 'new');
+  await move(worker);
   fail();
   expect(runFailure(await sync(worker))).toMatchObject({ code: 'server_error' });
   expect(await sync(worker)).toMatchObject({ outcome: 'skipped', requests: 0 });

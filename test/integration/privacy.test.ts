@@ -437,9 +437,7 @@ test('a worker whose settings protect less than the recorded ones stores nothing
 });
 
 /** The context of a worker with these settings. */
-function contextOf(privacy: PrivacySettings, signal = new AbortController().signal) {
-  return { ...worker.context, privacy, signal };
-}
+const contextOf = (privacy: PrivacySettings) => ({ ...worker.context, privacy });
 
 async function runWith(
   privacy: PrivacySettings,

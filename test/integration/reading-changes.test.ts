@@ -30,11 +30,11 @@ beforeEach(async () => {
   await connection.query('set role safety_reader');
 });
 
-async function createWorker(accountId: string, options: TestWorkerOptions = {}): Promise<TestWorker> {
+async function createWorker(options: TestWorkerOptions = {}): Promise<TestWorker> {
   const worker = await createTestWorker({
     ...options,
     database: { url: connection.url, drop: () => Promise.resolve() },
-    settings: { accountId, followupsOverlapMs: EVERYTHING_MS, ...options.settings },
+    settings: { followupsOverlapMs: EVERYTHING_MS, ...options.settings },
     sandbox: {
       size: { followups: 30, employees: 12, equipment: 24, resources: 8, users: 8 },
       ...options.sandbox,
@@ -47,8 +47,7 @@ async function createWorker(accountId: string, options: TestWorkerOptions = {}):
 type Copy = Map<string, Map<string, unknown>>;
 type Row = Readonly<Record<string, unknown>>;
 
-const keyOf = (row: Row, key: readonly string[]): string =>
-  [row['account_id'], ...key.map((column) => row[column])].join('/');
+const keyOf = (row: Row, key: string): string => [row['account_id'], row[key]].join('/');
 
 function putInto(copy: Copy, table: string, key: string, value: unknown): void {
   const rows = copy.get(table) ?? new Map<string, unknown>();
@@ -64,7 +63,7 @@ const read = async (statement: string, parameters: readonly unknown[] = []): Pro
 };
 function groupBy(rows: readonly Row[], key: string): Map<string, Row[]> {
   const groups = new Map<string, Row[]>();
-  for (const row of rows) groups.set(keyOf(row, [key]), [...(groups.get(keyOf(row, [key])) ?? []), row]);
+  for (const row of rows) groups.set(keyOf(row, key), [...(groups.get(keyOf(row, key)) ?? []), row]);
   return groups;
 }
 const inOrder = (rows: readonly Row[] | undefined): string[] =>
@@ -75,12 +74,12 @@ async function readWarehouse(): Promise<Copy> {
   for (const { parent, children } of SHAPES) {
     const [key] = parent.key;
     const parents = await read(`select * from safety.${parent.name}`);
-    for (const row of parents) putInto(all, parent.name, keyOf(row, [key]), row);
+    for (const row of parents) putInto(all, parent.name, keyOf(row, key), row);
     for (const child of children) {
       const [parentKey] = child.key;
       const rows = groupBy(await read(`select * from safety.${child.name}`), parentKey);
       for (const row of parents) {
-        const own = keyOf(row, [key]);
+        const own = keyOf(row, key);
         putInto(all, child.name, own, inOrder(rows.get(own)));
       }
     }
@@ -115,7 +114,7 @@ function createReader() {
           ROWS.replaceAll('safety.followups', `safety.${shape.parent.name}`),
           parameters,
         );
-        for (const row of rows) putInto(copy, shape.parent.name, keyOf(row, [key]), row);
+        for (const row of rows) putInto(copy, shape.parent.name, keyOf(row, key), row);
         for (const child of shape.children) {
           const [parentKey] = child.key;
           const statement = CHILDREN.replaceAll('safety.followups', `safety.${shape.parent.name}`)
@@ -124,7 +123,7 @@ function createReader() {
             .replaceAll('f.id', `f.${key}`);
           const own = groupBy(await read(statement, parameters), parentKey);
           for (const row of rows)
-            putInto(copy, child.name, keyOf(row, [key]), inOrder(own.get(keyOf(row, [key]))));
+            putInto(copy, child.name, keyOf(row, key), inOrder(own.get(keyOf(row, key))));
         }
         last.set(`${account}/${stream}`, until);
         taken += rows.length;
@@ -164,7 +163,7 @@ function changeSource({ sandbox: { store } }: TestWorker, random: SeededRandom, 
 test('a reader gets rows of a first load before the load has ended', async () => {
   const last = createGate();
   let requests = 0;
-  const worker = await createWorker('default', {
+  const worker = await createWorker({
     sandbox: {
       readings: { largestPage: 10 },
       hooks: {
@@ -189,7 +188,7 @@ test('a reader gets rows of a first load before the load has ended', async () =>
 });
 
 test('a reader misses no row of a sync, backfill, reconcile, repair, cleaning or forget', async () => {
-  const worker = await createWorker('default');
+  const worker = await createWorker();
   const { store } = worker.sandbox;
   const random = createRandom(4);
   const privacy = {

@@ -53,8 +53,8 @@ afterAll(() => rm(parent, { recursive: true, force: true }));
 const take = (recordUrls: RecordUrls, also: (snapshot: Snapshot) => Promise<void>): Promise<Report> =>
   readReport(worker.connection, 'default', { recordUrls, also });
 
-const readCsv = async (name: string, from = folder): Promise<Record<string, string>[]> =>
-  parse(await readFile(join(from, `${name}.csv`), 'utf8'), { columns: true });
+const readCsv = async (name: string): Promise<Record<string, string>[]> =>
+  parse(await readFile(join(folder, `${name}.csv`), 'utf8'), { columns: true });
 
 describe('CSV files', () => {
   test('each CSV file has all rows of its list, with the names of columns, the account and numbers of two decimals', async () => {

@@ -30,11 +30,11 @@ let worker: TimedWorker;
 let removed: Removed[] = [];
 afterEach(() => worker.close());
 
-async function start(retention: Retention, rows = 24): Promise<void> {
+async function start(retention: Retention): Promise<void> {
   removed = [];
   worker = await createTimedWorker({
     retention,
-    sandbox: { size: { followups: rows, employees: 12, equipment: 16, resources: 8, users: 6 } },
+    sandbox: { size: { followups: 24, employees: 12, equipment: 16, resources: 8, users: 6 } },
     events: {
       onRemoved: (_stream, one, failure) =>
         failure === undefined ? removed.push(one) : expect.fail(failure.message),
@@ -49,8 +49,7 @@ async function syncAll(streams: readonly StreamName[] = STREAMS): Promise<void> 
 }
 
 const makeDue = () => worker.query('update safety_sync.stream_state set retained_at = null');
-const count = async (from: string) =>
-  (await worker.query<{ n: number }>(`select count(*)::int as n from ${from}`))[0]?.n ?? 0;
+const readDeleted = () => worker.query('select id from safety.followups where _deleted_at is not null');
 
 /** Every row of every table as text, with the entity and the key of the record that it belongs to. */
 async function readAll(): Promise<string[]> {
@@ -153,9 +152,9 @@ test('retention works once a day, in one of several parallel runs, and removes n
   const age = `update safety.followups set _deleted_at = ${OLD} where _deleted_at is not null`;
   await worker.query(age);
   await worker.run('followups', { force: true });
-  expect(await count('safety.followups where _deleted_at is not null')).toBe(2);
+  expect(await readDeleted()).toHaveLength(2);
   await worker.query(`update safety_sync.stream_state set retained_at = '2020-01-01'`);
   await Promise.all([worker.run('followups', { force: true }), worker.run('followups', { force: true })]);
-  expect(await count('safety.followups where _deleted_at is not null')).toBe(0);
+  expect(await readDeleted()).toEqual([]);
   expect(removed).toEqual([{ rows: 2, runs: 0, issues: 0 }]);
 });

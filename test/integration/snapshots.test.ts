@@ -7,7 +7,6 @@ import {
   rowVersions,
   runsOf,
   type TimedWorker,
-  type TimedWorkerOptions,
 } from '../support/world.ts';
 import { casesOf } from '../support/proof.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
@@ -21,11 +20,10 @@ type Snapshot = (typeof SNAPSHOTS)[number];
 let worker: TimedWorker;
 afterEach(() => worker.close());
 /** After a first sync. */
-async function startSynced(stream: Snapshot, options: TimedWorkerOptions = {}): Promise<void> {
+async function startSynced(stream: Snapshot): Promise<void> {
   worker = await createWorkerWithPast({
-    name: `snapshots ${stream} ${JSON.stringify(options)}`,
-    create: (database) =>
-      createTimedWorker({ ...options, database, sandbox: { size: SIZE, ...options.sandbox } }),
+    name: `snapshots ${stream}`,
+    create: (database) => createTimedWorker({ database, sandbox: { size: SIZE } }),
     happen: async (earlier, isStored) => {
       if (!isStored) expectSucceeded(await earlier.run(stream));
     },

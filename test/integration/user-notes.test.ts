@@ -9,7 +9,7 @@ import { openFreeStream } from '../support/open-stream.ts';
 import { openTestDatabase } from '../support/test-database.ts';
 
 const reader = forEachTest(() => openTestDatabase());
-const open = (stream: StreamName, accountId = 'north') => openFreeStream(reader.url, stream, accountId);
+const open = (stream: StreamName) => openFreeStream(reader.url, stream, 'north');
 
 async function record(session: StreamSession, ids: readonly string[], beforeCommit?: () => Promise<void>) {
   await session.begin();

@@ -6,12 +6,7 @@ import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { createTimedWorker, expectSucceeded, rowVersions, serviceEnv } from '../support/world.ts';
 
 const worker = forEachTest(() => createTimedWorker());
-const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
-  runInProcess(args, {
-    ...serviceEnv(worker),
-    RETRY_ATTEMPTS: '0',
-    ...more,
-  });
+const run = (args: readonly string[]) => runInProcess(args, { ...serviceEnv(worker), RETRY_ATTEMPTS: '0' });
 
 interface Verified {
   readonly code: number;

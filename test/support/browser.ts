@@ -10,7 +10,7 @@ const CHROMIUM = process.env['TEST_CHROMIUM'] ?? '/usr/bin/chromium';
 const SWITCHES = [
   ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-  ...['--disable-dev-shm-usage', '--enable-logging=stderr'],
+  ...['--disable-dev-shm-usage', '--enable-logging=stderr', '--dump-dom'],
 ];
 
 /** Why there is no browser; null: there is one. */
@@ -22,12 +22,13 @@ interface Visit {
   readonly complaints: string;
 }
 
-export async function visit(url: string, switches: readonly string[]): Promise<Visit> {
+/** Prints the page's DOM to stdout. */
+export async function visit(url: string): Promise<Visit> {
   const profile = await mkdtemp(join(tmpdir(), 'safety-sync-chromium-'));
   try {
     const { stdout, stderr } = await promisify(execFile)(
       CHROMIUM,
-      [...SWITCHES, ...switches, `--user-data-dir=${profile}`, url],
+      [...SWITCHES, `--user-data-dir=${profile}`, url],
       { timeout: 25_000, maxBuffer: 10_000_000 },
     );
     const complaints = stderr.split('\n').filter((line) => line.includes('CONSOLE'));

@@ -245,8 +245,8 @@ export function raise(id: string, created = worker.serviceNow()): void {
 }
 
 /** Changes a follow-up now. */
-export function touch(id: string, assignee = 'moved'): void {
-  followups().update(id, { updated_on: worker.serviceNow(), m_assignee_id: assignee });
+export function touch(id: string): void {
+  followups().update(id, { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
 }
 
 /** Changes the responses with a list of follow-ups; undefined: no longer. */

@@ -31,28 +31,6 @@ export interface Specimen {
 
 const nothing = (): Promise<void> => Promise.resolve();
 
-const resource = (id: string, creator = '10001'): Fields => ({
-  id,
-  title: `Procedure ${id}`,
-  created: NOON - 5_000,
-  sequence: 900,
-  category_id: '11',
-  tags: ['height'],
-  shouldBeAvailableOffline: true,
-  versions: [
-    {
-      creator_id: creator,
-      created: NOON - 5_000,
-      approvedOn: NOON - 4_000,
-      version: '1',
-      description: 'First issue',
-      type: 'link',
-      file: null,
-      link: 'https://documents.example/1',
-    },
-  ],
-});
-
 type SpecimenName =
   'resources' | 'followups' | 'training-employee-status' | 'equipments' | 'completed-trainings' | 'users';
 
@@ -62,7 +40,27 @@ export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
     keyColumn: 'id',
     keyField: 'id',
     records: ({ sandbox }) => sandbox.store.resources,
-    build: (key) => resource(key),
+    build: (key) => ({
+      id: key,
+      title: `Procedure ${key}`,
+      created: NOON - 5_000,
+      sequence: 900,
+      category_id: '11',
+      tags: ['height'],
+      shouldBeAvailableOffline: true,
+      versions: [
+        {
+          creator_id: '10001',
+          created: NOON - 5_000,
+          approvedOn: NOON - 4_000,
+          version: '1',
+          description: 'First issue',
+          type: 'link',
+          file: null,
+          link: 'https://documents.example/1',
+        },
+      ],
+    }),
     text: { field: 'title', column: 'title' },
     bad: { field: 'created', column: 'created_at', value: 'yesterday', right: NOON - 7_000 },
     unknownValue: {

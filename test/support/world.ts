@@ -44,7 +44,7 @@ export interface TestWorker {
   /** All streams, in the worker's order. */
   runAll(request?: Partial<RunRequest>): Promise<RunResult[]>;
   /** All streams, which must succeed, and statistics for views, as autovacuum collects them on a server of users. */
-  syncAll(request?: Partial<RunRequest>): Promise<void>;
+  syncAll(): Promise<void>;
   query<Row = Record<string, unknown>>(text: string): Promise<Row[]>;
   close(): Promise<void>;
 }
@@ -127,8 +127,8 @@ export async function createTestWorker(options: TestWorkerOptions = {}): Promise
     context,
     run,
     runAll,
-    async syncAll(request = { force: true }) {
-      for (const result of await runAll(request)) if (result.outcome === 'failed') throw result.error;
+    async syncAll() {
+      for (const result of await runAll({ force: true })) if (result.outcome === 'failed') throw result.error;
       await connection.query('analyze');
     },
     query: (text) => connection.query(text),

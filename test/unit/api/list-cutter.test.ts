@@ -3,8 +3,8 @@ import { cutResponse } from '../../../src/engine/api/list-cutter.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
 import { UnusableResponse } from '../../../src/engine/api/response-errors.ts';
 
-function cut(bytes: Buffer, listKey: string | undefined = 'items') {
-  const { records, envelope } = cutResponse(bytes, listKey);
+function cut(bytes: Buffer) {
+  const { records, envelope } = cutResponse(bytes, 'items');
   return { envelope, records: records.map((one) => one.parse()) };
 }
 

@@ -1,6 +1,5 @@
 /** Lists without paging, read without a database: pages that were not requested, types that fail (contract, 5.4 and 5.7). */
 import { describe, expect, test } from 'vitest';
-import type { SandboxOptions } from '../../../src/sandbox/index.ts';
 import {
   failedBy,
   isEqual,
@@ -19,8 +18,7 @@ const SIZE = { followups: 0, employees: 4, equipment: 120, resources: 60, users:
 const SNAPSHOTS = ['resources', 'equipments'] as const;
 type Snapshot = (typeof SNAPSHOTS)[number];
 
-const start = (options: MemoryWorkerOptions = {}, sandbox: SandboxOptions = {}) =>
-  startWorker({ ...options, sandbox: { size: SIZE, ...sandbox } });
+const start = (options: MemoryWorkerOptions = {}) => startWorker({ ...options, sandbox: { size: SIZE } });
 const records = (stream: Snapshot) => SPECIMENS[stream].records(worker);
 
 describe.each(SNAPSHOTS)('the snapshot of %s', (stream) => {
