@@ -41,7 +41,7 @@ export interface CheckServiceOptions {
   readonly warehouse: { readonly db: Database; readonly rows: ReadonlyMap<StreamName, number> } | undefined;
 }
 
-interface Asked extends Pick<ApiRequest, 'method' | 'listKey'>, Partial<Pick<ApiRequest, 'params'>> {
+interface Asked extends Pick<ApiRequest, 'method' | 'listKey' | 'params'> {
   readonly what?: string;
   /** Its records are those of this stream. */
   readonly stream?: StreamName | undefined;
@@ -57,7 +57,7 @@ const NO_SERVICE_ADVICE =
   'Check SAFETY_BASE_URL, above all its path: /v1/METHOD is added to it. If it is right, something between here and the service responds in its place (a proxy, a gateway, a login page).';
 
 const totalOf = ({ paging, records }: ListPage): number => paging?.total ?? records.length;
-const comesWhole = ({ params = {} }: Asked): boolean => params['limit'] === undefined;
+const comesWhole = ({ params }: Asked): boolean => params['limit'] === undefined;
 
 export async function checkService(options: CheckServiceOptions): Promise<void> {
   const { api, account, signal, say, warehouse } = options;
@@ -71,7 +71,7 @@ export async function checkService(options: CheckServiceOptions): Promise<void> 
 
   async function request(asked: Asked): Promise<ListPage | SafetySyncError> {
     try {
-      return await api.page({ params: {}, ...asked, comesWhole: comesWhole(asked), meter, signal });
+      return await api.page({ ...asked, comesWhole: comesWhole(asked), meter, signal });
     } catch (error) {
       if (!(error instanceof SafetySyncError)) throw error;
       const { code, recovery } = error;
@@ -143,7 +143,7 @@ export async function checkService(options: CheckServiceOptions): Promise<void> 
 
   /** Compares the configured types with the list. Returns whether there is a list. */
   async function askForTypes(): Promise<boolean> {
-    const page = await askOptional({ method: 'equipmenttypes.list', listKey: 'equipmenttypes' });
+    const page = await askOptional({ method: 'equipmenttypes.list', listKey: 'equipmenttypes', params: {} });
     if (page === undefined || page.records.length === 0) return false;
     const types = page.records.map((one) => one.parse());
     const known = new Set(types.map((type) => (isWireRecord(type) ? String(type['id']) : '')));
@@ -181,29 +181,28 @@ export async function checkService(options: CheckServiceOptions): Promise<void> 
   }
 
   /** Lists of names, once a day, because some of them are large. */
-  async function askForNames(method: OptionalListName): Promise<void> {
-    if (isOver) return;
-    const { code, askedAgoMs = Infinity } = states.get(method) ?? {};
-    const { listKey, pageSize } = listOf(method);
-    const stream = STREAMS.find((one) => one.method === method && one.readMode.kind === 'newest_first')?.name;
-    const params = pageSize === undefined ? {} : { limit: 1 };
-    if (code !== null || askedAgoMs >= DAY_MS || stream !== undefined)
-      await askOptional({ method, listKey, params, stream });
-    else say('ok', `service: ${method}`, `responded ${formatDuration(askedAgoMs)} ago`);
+  async function askForNames(): Promise<void> {
+    for (const method of Object.keys(OPTIONAL_LISTS) as OptionalListName[]) {
+      // The types were asked for, and the data lists of items are many.
+      if (isOver || method === 'equipmenttypes.list' || method.startsWith('datalist')) continue;
+      const { code, askedAgoMs = Infinity } = states.get(method) ?? {};
+      const { listKey, pageSize } = listOf(method);
+      const stream = STREAMS.find((one) => one.method === method && one.readMode.kind === 'newest_first');
+      const params = pageSize === undefined ? {} : { limit: 1 };
+      if (code !== null || askedAgoMs >= DAY_MS || stream !== undefined)
+        await askOptional({ method, listKey, params, stream: stream?.name });
+      else say('ok', `service: ${method}`, `responded ${formatDuration(askedAgoMs)} ago`);
+    }
   }
 
   if (!(await askRequired())) return;
   // With a warehouse the account's source was asked for it.
-  if (warehouse === undefined) await askOptional({ method: 'account.info' });
+  if (warehouse === undefined) await askOptional({ method: 'account.info', params: {} });
   if (!(await askForTypes())) {
     for (const stream of STREAMS.filter(({ partitionedBy }) => partitionedBy !== undefined))
       await askByType(stream);
   }
   if (ahead.length > 0 && (warehouse?.rows.size ?? 0) === 0)
     say('ok', 'first sync', `will read ${ahead.join(', ')}`);
-  if (warehouse === undefined) return;
-  for (const method of Object.keys(OPTIONAL_LISTS) as OptionalListName[]) {
-    // The data lists of items are many.
-    if (method !== 'equipmenttypes.list' && !method.startsWith('datalist')) await askForNames(method);
-  }
+  if (warehouse !== undefined) await askForNames();
 }

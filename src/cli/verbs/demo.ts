@@ -29,14 +29,12 @@ const CHANGES = 60;
 const WEEK_DAYS = 7;
 const PAST_DAYS = 6 * WEEK_DAYS;
 
-/** A demo empties its database: two of them in one directory would remove each other's data. */
-async function claimDemo({ warehouse }: App): Promise<Connection> {
-  const claim = openConnection({ url: warehouse.url, applicationName: 'safety-sync demo' });
+/** A demo empties its database: two of them in one directory would remove each other's data. `claim`: closed at its end. */
+async function assertAlone(claim: Connection): Promise<void> {
   const [row] = await claim.query<{ locked: boolean }>(
     `select pg_try_advisory_lock(hashtextextended('safety-sync:demo', 0)) as locked`,
   );
-  if (row?.locked === true) return claim;
-  await claim.close();
+  if (row?.locked === true) return;
   throw usageError(
     `another demo runs in ${resolve(EMBEDDED_DATA_DIR)}: stop it first, or start this one in another directory`,
   );
@@ -119,8 +117,9 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
       embeddedDatabase: DEMO_DATABASE,
       clock: { ...systemClock, now },
     });
-    claim = await claimDemo(app);
-    const { db } = app;
+    const { db, warehouse } = app;
+    claim = openConnection({ url: warehouse.url, applicationName: 'safety-sync demo' });
+    await assertAlone(claim);
     const sync = syncAll.bind(null, { ...context, app });
     section('1  Sandbox and warehouse');
     step(`a workplace-safety service with generated data runs on ${sandbox.url}`);
@@ -128,7 +127,7 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
     await db.execute(sql`drop schema if exists safety, safety_sync cascade`);
     const { applied } = await app.migrate();
     step(`PostgreSQL runs from ${EMBEDDED_DATA_DIR}; applied ${formatNumber(applied, 'migration')}`);
-    step(`while this runs: psql '${app.warehouse.url}'`);
+    step(`while this runs: psql '${warehouse.url}'`);
 
     section('2  First sync: everything, six weeks ago');
     const first = await syncInThePast(db, -passedMs, () => sync());
@@ -169,13 +168,12 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
     const code = exitCodeOf(both);
     if (!serve || code !== EXIT.ok) terminal.print(NEXT_STEPS);
     else {
-      const { url } = app.warehouse;
       sandbox.live.start();
       await runWorker(app, {
         onListening: (page) =>
           terminal.print(`Worker, sandbox and database keep running until Ctrl-C; the source changes and is synced every 10 seconds.
   ${page}/    the worker's status page; ${page}/report is the report
-  psql '${url}'
+  psql '${warehouse.url}'
   select status, count(*) from safety.equipment where _deleted_at is null group by 1;`),
       });
     }
