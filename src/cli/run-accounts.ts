@@ -57,11 +57,9 @@ export async function runAccounts(
 /** The verdict of a reconcile on the syncs before it. Streams with full reads at every sync cannot miss a change. */
 function describeFound({ stream, outcome, repaired }: AccountResult): string[] {
   if (outcome !== 'succeeded' || repaired === null) return [];
-  return [
-    repaired === 0
-      ? `${stream}: no sync had missed anything`
-      : `${stream}: repaired ${formatCount(repaired)} that an earlier sync should have brought; please report this`,
-  ];
+  if (repaired === 0) return [`${stream}: no sync had missed anything`];
+  const count = formatCount(repaired);
+  return [`${stream}: repaired ${count} that an earlier sync should have brought; please report this`];
 }
 
 /** What the verbs that run streams have alike. `requestOf` refuses bad arguments. */

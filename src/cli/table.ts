@@ -15,12 +15,10 @@ export const accountColumn = (
   new Set(rows.map((row) => row.account_id)).size > 1 ? { account: (row) => row.account_id } : {};
 
 /** A cell is on one line, because a text with line breaks could look like other rows. */
-const toText = (cell: Cell): string =>
-  cell === null
-    ? '–'
-    : typeof cell === 'number'
-      ? formatCount(cell)
-      : toPrintable(cell).replace(/[\t\n]/g, toEscape);
+function toText(cell: Cell): string {
+  if (cell === null) return '–';
+  return typeof cell === 'number' ? formatCount(cell) : toPrintable(cell).replace(/[\t\n]/g, toEscape);
+}
 
 const GAP = '  ';
 /** A text may be cut to so many characters. */

@@ -54,20 +54,14 @@ export const access: Verb = {
       role: ({ role }) => role,
       'accounts that it reads': ({ accounts }) => accounts.join(', '),
     });
+    const others = '\nEvery other role, as safety_reader, sees all accounts.';
     const none =
       unsupported === null
         ? 'No role is confined. To confine one: safety-sync access grant ROLE --account NAME'
         : `No role can be confined here: ${unsupported}.`;
     return {
       json: { unsupported, roles, problems },
-      lines:
-        roles.length === 0
-          ? [none]
-          : [
-              table,
-              '\nEvery other role, as safety_reader, sees all accounts.',
-              ...problems.map(terminal.colors.red),
-            ],
+      lines: roles.length === 0 ? [none] : [table, others, ...problems.map(terminal.colors.red)],
       code: problems.length === 0 ? EXIT.ok : EXIT.failed,
     };
   },

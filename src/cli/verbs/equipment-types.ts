@@ -17,12 +17,11 @@ const retire: Verb = {
     const { equipmentTypes: read } = config;
     const left = types.filter((one) => read.length > 0 && !read.includes(one));
     if (!left.includes(type)) {
-      throw usageError(
-        types.includes(type)
-          ? `equipment type ${type} is read: the next run would bring its rows back`
-          : `no row is of equipment type ${type}`,
-        `First set SAFETY_EQUIPMENT_TYPES to the other types, here and where safety-sync start runs. Types that are not read: ${left.join(', ') || 'none'}.`,
-      );
+      const reason = types.includes(type)
+        ? `equipment type ${type} is read: the next run would bring its rows back`
+        : `no row is of equipment type ${type}`;
+      const advice = `First set SAFETY_EQUIPMENT_TYPES to the other types, here and where safety-sync start runs. Types that are not read: ${left.join(', ') || 'none'}.`;
+      throw usageError(reason, advice);
     }
     const all = await runAccounts(context, options, {
       kind: 'sync',

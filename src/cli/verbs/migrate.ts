@@ -10,15 +10,11 @@ export const migrate: Verb<Flags> = {
   async run({ app, terminal }, options) {
     const onCitus = options.citus === true;
     const { applied, known, readerAdvice, distributed } = await app.migrate({ onCitus });
-    terminal.print(
-      applied === 0
-        ? `The warehouse is up to date (${formatNumber(known, 'migration')}).`
-        : `Applied ${formatNumber(applied, 'migration')}; the warehouse is up to date.`,
-    );
+    if (applied === 0) terminal.print(`The warehouse is up to date (${formatNumber(known, 'migration')}).`);
+    else terminal.print(`Applied ${formatNumber(applied, 'migration')}; the warehouse is up to date.`);
+    const tables = formatNumber(distributed.length, 'table');
     if (onCitus)
-      terminal.print(
-        `Newly distributed by account over the nodes of the Citus cluster: ${formatNumber(distributed.length, 'table')}.`,
-      );
+      terminal.print(`Newly distributed by account over the nodes of the Citus cluster: ${tables}.`);
     if (readerAdvice !== null) terminal.note(readerAdvice);
   },
 };
