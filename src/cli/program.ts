@@ -80,37 +80,32 @@ function framesOf({ cause }: SafetySyncError): string {
   return frames.filter((line) => /^ {4}at /.test(line)).join('\n');
 }
 
-/** On stderr, unless Commander has printed it; with `--json` stdout is one JSON object, also if the verb failed before its result. */
-function printError(
-  error: SafetySyncError,
-  { terminal }: CommandContext,
-  { isJson, isPrinted = false }: { isJson: boolean; isPrinted?: boolean },
-): number {
-  const { code, message, advice, requestId, recovery } = error;
-  if (!isPrinted) terminal.note(`${terminal.noteColors.red(code)}: ${message}\n${advice}`);
-  if (code === 'internal_error') terminal.note(framesOf(error));
-  if (isJson)
-    terminal.print(JSON.stringify({ error: { code, message, advice, request_id: requestId ?? null } }));
-  return EXIT_CODE_OF[recovery];
-}
-
-/** Runs the command line; returns the exit code. */
+/**
+ * Runs the command line; returns the exit code. With `--json` stdout is one JSON object, also if the verb failed before its
+ * result.
+ */
 export async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
-  let code: number = EXIT.ok;
+  const { terminal, signal } = context;
+  let exitCode: number = EXIT.ok;
   const run: Run = async (verb, command) => {
-    code = await runVerb(verb, context, command);
+    exitCode = await runVerb(verb, context, command);
   };
   const program = await buildProgram(run, argv);
-  const isJson = argv.includes('--json');
   try {
     await program.parseAsync(argv, { from: 'user' });
-    return code;
+    return exitCode;
   } catch (caught) {
-    if (caught instanceof CommanderError) {
-      if (caught.exitCode === 0) return EXIT.ok;
-      const error = usageError(caught.message.replace(/^error: /, ''));
-      return printError(error, context, { isJson, isPrinted: true });
-    }
-    return printError(toKnownError(caught, context.signal), context, { isJson });
+    const isOfCommander = caught instanceof CommanderError;
+    if (isOfCommander && caught.exitCode === 0) return EXIT.ok;
+    const error = isOfCommander
+      ? usageError(caught.message.replace(/^error: /, ''))
+      : toKnownError(caught, signal);
+    const { code, message, advice, requestId, recovery } = error;
+    // Commander has printed its own.
+    if (!isOfCommander) terminal.note(`${terminal.noteColors.red(code)}: ${message}\n${advice}`);
+    if (code === 'internal_error') terminal.note(framesOf(error));
+    if (argv.includes('--json'))
+      terminal.print(JSON.stringify({ error: { code, message, advice, request_id: requestId ?? null } }));
+    return EXIT_CODE_OF[recovery];
   }
 }

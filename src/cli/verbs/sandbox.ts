@@ -15,6 +15,10 @@ const howMany = wholeNumber(0, 5 * MILLION);
 /** Kinds that `--faults` shares out evenly. A hang only ends with the worker's time-out, so it gets a tenth of a share. */
 const FAULT_KINDS = ['rateLimit', 'serverError', 'reset', 'cut', 'nonJson', 'slow'] as const;
 
+const NEXT_STEPS = `To use it, set these variables in another terminal, and, if you have a PostgreSQL,
+  export DATABASE_URL=postgres://…
+Without DATABASE_URL an embedded PostgreSQL is used. The sandbox serves until Ctrl-C; each start makes its data anew.`;
+
 function renderRequest(entry: RequestLogEntry, colors: Colors): string {
   const time = new Date(entry.at).toISOString().slice(11, 23);
   const outcome = entry.outcome === 'ok' ? colors.green('ok') : colors.red(entry.outcome);
@@ -42,12 +46,7 @@ async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): P
   // People paste them into a shell; programs read names and values.
   if (terminal.width !== undefined) terminal.print(required.map((line) => `export ${line}`).join('\n'));
   else terminal.print([...required, `SAFETY_EQUIPMENT_TYPES=${sandbox.equipmentTypes.join(',')}`].join('\n'));
-  terminal.note(
-    terminal.noteColors
-      .dim(`To use it, set these variables in another terminal, and, if you have a PostgreSQL,
-  export DATABASE_URL=postgres://…
-Without DATABASE_URL an embedded PostgreSQL is used. The sandbox serves until Ctrl-C; each start makes its data anew.`),
-  );
+  terminal.note(terminal.noteColors.dim(NEXT_STEPS));
   await untilAborted(signal);
   sandbox.live.stop();
   await sandbox.close();
