@@ -1,7 +1,7 @@
 /** Backfills by the built program, each ended by a real `kill -9` at a seeded moment until one gets through. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestLogEntry, Sandbox } from '../../src/sandbox/index.ts';
-import type { Cli, CliEnvironment, Finished } from '../support/cli.ts';
+import type { Cli, CliEnvironment } from '../support/cli.ts';
 import { createRandom } from '../support/seeded-random.ts';
 
 interface KilledBackfillOptions {
@@ -12,14 +12,11 @@ interface KilledBackfillOptions {
   readonly seed: number;
   /** A life ends after 1 to this many of its questions have been answered. */
   readonly longestLifeRequests: number;
-  /** Called after each kill. */
-  readonly onKill?: (kill: number) => void;
 }
 
 interface KilledBackfill {
   /** Lives that were ended by the kill, not by their own end. */
   readonly kills: number;
-  readonly last: Finished;
   /** Records in all responses, except those that only give the total. */
   readonly pageRecords: number;
 }
@@ -67,10 +64,9 @@ export async function backfillWithKills(options: KilledBackfillOptions): Promise
     sandbox.hooks.beforeResponse = undefined;
     if (finished.signal === 'SIGKILL') {
       kills += 1;
-      options.onKill?.(kills);
       continue;
     }
     if (finished.code !== 0) throw new Error(`backfill ended with ${finished.code}: ${finished.stderr}`);
-    return { kills, last: finished, pageRecords: countPageRecords(sandbox.requests) };
+    return { kills, pageRecords: countPageRecords(sandbox.requests) };
   }
 }

@@ -16,7 +16,6 @@ interface Panel {
 
 const dashboard = JSON.parse(read('docs/operations/grafana-business.json')) as {
   readonly panels: readonly Panel[];
-  readonly templating: { readonly list: readonly { readonly name: string; readonly query: string }[] };
 };
 
 /** As Grafana fills it in for a dashboard of the last year. */

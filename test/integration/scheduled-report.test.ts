@@ -9,7 +9,7 @@ import { startHookServer } from '../support/hook-server.ts';
 import { folderForTest, forAllTests, forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { createNotifyFixture, type NotifyingWorker } from '../support/notify-fixture.ts';
-import { createTestWorker, type TestWorker } from '../support/world.ts';
+import { createTestWorker } from '../support/world.ts';
 
 const SIZE = { followups: 30, employees: 10, equipment: 12, resources: 5, users: 8 };
 const WEEKLY = '0 7 * * 1';
@@ -32,13 +32,7 @@ beforeEach(async () => {
 });
 
 /** A worker that sends a report every Monday. */
-const start = async (
-  owner = 'a',
-  {
-    env = {},
-    of = worker,
-  }: { readonly env?: Readonly<Record<string, string>>; readonly of?: TestWorker } = {},
-): Promise<NotifyingWorker> =>
+const start = async (owner = 'a', env: Readonly<Record<string, string>> = {}): Promise<NotifyingWorker> =>
   await fixture.start(
     {
       REPORT_CRON: WEEKLY,
@@ -54,12 +48,12 @@ const start = async (
       RECORD_URL_TEMPLATE_EMPLOYEE: 'https://service.example.com/e?id={id}',
       ...env,
     },
-    { owner, of },
+    { owner },
   );
 
 /** The worker plans the report, which is due a week later. */
-async function planAndSend(...args: Parameters<typeof start>): Promise<NotifyingWorker> {
-  const one = await start(...args);
+async function planAndSend(env: Readonly<Record<string, string>>): Promise<NotifyingWorker> {
+  const one = await start('a', env);
   await one.look();
   await pass(WEEK_MS, one);
   return one;
@@ -110,7 +104,7 @@ it('if several reports came due while no worker ran, the next worker makes one',
 it('a report that cannot be written or mailed is an alert and is retried, until it is sent', async () => {
   const hook = untilTestEnds(await startHookServer());
   const missing = join(folder, 'missing');
-  const one = await planAndSend('a', { env: { ALERT_WEBHOOK_URL: hook.url, REPORT_DIR: missing } });
+  const one = await planAndSend({ ALERT_WEBHOOK_URL: hook.url, REPORT_DIR: missing });
   const failed = async () => failedReportsOf(await readOutbox(worker.connection.db, ['default']));
   expect(await failed()).toEqual(new Map([['default', 'report_unwritable']]));
   await mkdir(missing);
@@ -128,17 +122,15 @@ it('a report that cannot be written or mailed is an alert and is retried, until 
 });
 
 it('the report of an account with report_email_to is sent there, the reports of the others to REPORT_EMAIL_TO', async () => {
-  await planAndSend('a', {
-    env: {
-      SAFETY_BASE_URL: '',
-      SAFETY_TOKEN: '',
-      SAFETY_EQUIPMENT_TYPES: '',
-      REPORT_TITLE: '',
-      SAFETY_ACCOUNTS_FILE: await writeAccountsFile([
-        entryFor('default', worker.sandbox),
-        entryFor('north', worker.sandbox, { report_email_to: 'north@example.com' }),
-      ]),
-    },
+  await planAndSend({
+    SAFETY_BASE_URL: '',
+    SAFETY_TOKEN: '',
+    SAFETY_EQUIPMENT_TYPES: '',
+    REPORT_TITLE: '',
+    SAFETY_ACCOUNTS_FILE: await writeAccountsFile([
+      entryFor('default', worker.sandbox),
+      entryFor('north', worker.sandbox, { report_email_to: 'north@example.com' }),
+    ]),
   });
   expect(mail.mails.map(({ to, subject }) => [to, subject.split(',')[0]])).toEqual([
     [['you@example.com', 'boss@example.com'], 'Safety report: default'],

@@ -11,19 +11,9 @@ const run = (args: readonly string[]) => runInProcess(args, { ...serviceEnv(work
 interface Verified {
   readonly code: number;
   readonly verification: {
-    readonly equal: boolean;
-    readonly stored: string;
-    readonly source: string;
     readonly requests: number;
-    readonly fields: readonly {
-      readonly field: string;
-      readonly equal: boolean;
-      stored: unknown;
-      source: unknown;
-    }[];
-    readonly remarks: readonly { readonly kind: string; readonly field: string; readonly value: unknown }[];
+    readonly fields: readonly { readonly field: string; readonly equal: boolean }[];
   };
-  readonly repair?: { readonly outcome: string; readonly updated: number; readonly reason?: string };
 }
 
 async function verify(...args: string[]): Promise<Verified> {

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { type App, createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Clock } from '../../src/shared/time.ts';
 import { runWorker, type WorkerOptions } from '../../src/operate/worker/run-worker.ts';
@@ -10,7 +10,6 @@ import { serviceEnv, type TestWorker } from './world.ts';
  * SIGTERM at the end of the present test.
  */
 export interface AppFixture {
-  readonly app: App;
   readonly url: string;
 }
 
@@ -51,5 +50,5 @@ export async function startAppFixture(
     ended = runWorker(app, { ...options, onListening: resolve });
     ended.catch(reject);
   });
-  return { app, url };
+  return { url };
 }

@@ -3,7 +3,7 @@ import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sand
 import { type Cli, type CliEnvironment, createCli, type RunningCli } from './cli.ts';
 import { runInProcess, type Said, startInProcess } from './in-process.ts';
 import { createEmptyTestDatabase, createTestDatabase, openTestDatabase } from './test-database.ts';
-import { createSyncedWorker, serviceEnv, SMALL_SANDBOX } from './world.ts';
+import { serviceEnv, SMALL_SANDBOX } from './world.ts';
 
 /** The program with a service and a warehouse of its own. */
 export interface CliFixture {
@@ -25,8 +25,6 @@ interface CliFixtureOptions {
   readonly sandbox?: SandboxOptions;
   /** An empty database. */
   readonly isEmpty?: true;
-  /** Every stream was synced once. */
-  readonly isSynced?: true;
 }
 
 async function createWorld(options: CliFixtureOptions) {
@@ -47,7 +45,7 @@ async function createWorld(options: CliFixtureOptions) {
 }
 
 export async function createCliFixture(options: CliFixtureOptions = {}): Promise<CliFixture> {
-  const world = await (options.isSynced ? createSyncedWorker(options.sandbox) : createWorld(options));
+  const world = await createWorld(options);
   const { sandbox, databaseUrl } = world;
   const env = {
     ...serviceEnv(world),

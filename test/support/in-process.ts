@@ -6,12 +6,8 @@ import type { Environment } from '../../src/config/read-variables.ts';
 import { type RunningCli, watchProgram } from './cli.ts';
 
 interface InProcessOptions {
-  /** Behaves as at a terminal: with colours, for example. */
-  readonly isInteractive?: boolean;
   /** Input at the terminal; undefined: none. */
   readonly answer?: string;
-  /** Columns of the terminal; undefined: stdout is piped. */
-  readonly width?: number;
 }
 
 export interface Said {
@@ -41,16 +37,16 @@ interface Call extends InProcessOptions {
 }
 
 function call(args: readonly string[], env: Environment, options: Call): Promise<number> {
-  const { signal, print, isInteractive = false, answer, width } = options;
+  const { signal, print, answer } = options;
   const terminal = {
     print: (text: string) => print('stdout', `${toPrintable(text)}\n`),
     printFile: (text: string) => print('stdout', `${text}\n`),
     note: (text: string) => print('stderr', `${toPrintable(text)}\n`),
     colors: pc.createColors(false),
     noteColors: pc.createColors(false),
-    isInteractive,
+    isInteractive: false,
     ask: answer === undefined ? undefined : () => Promise.resolve(answer),
-    width,
+    width: undefined,
   };
   return listening.run(print, () => runProgram(args, { env, signal, terminal }));
 }

@@ -18,7 +18,6 @@ export interface NotifyingWorker {
 }
 
 interface NotifyOptions {
-  readonly of?: TestWorker;
   readonly owner?: string;
   /** Default: those of the environment. */
   readonly channels?: readonly Channel[];
@@ -31,10 +30,10 @@ export function createNotifyFixture(worker: TestWorker) {
     away: null as WarehouseFacts['problem'],
     async start(
       env: Readonly<Record<string, string>>,
-      { of = worker, owner = 'host pid 1', channels }: NotifyOptions = {},
+      { owner = 'host pid 1', channels }: NotifyOptions = {},
     ): Promise<NotifyingWorker> {
       const config = loadConfig(
-        { ...serviceEnv(of), LOG_LEVEL: 'silent', ...env },
+        { ...serviceEnv(worker), LOG_LEVEL: 'silent', ...env },
         { needsService: true, isTerminal: false },
       );
       const { signal } = new AbortController();
