@@ -135,7 +135,7 @@ function withLate({ problem: cause, stops }: Cause, { streams }: AccountState): 
 }
 
 function streamProblems(one: StreamStatus, state: AccountState, isStopped: boolean): Problem[] {
-  const { account, nowMs, freshnessBudgetMinutes } = state;
+  const { account, nowMs, freshnessBudgetMinutes, blockedUntilMs } = state;
   const { stream, failingWith, failedReconcile, lastSuccessMs } = one;
   const found: Problem[] = [];
   const add = (given: Parameters<typeof problem>[0]): void =>
@@ -150,7 +150,7 @@ function streamProblems(one: StreamStatus, state: AccountState, isStopped: boole
         ...{ kind: 'stale', level: isReason ? 'bad' : 'warning', isReason, isFailure: true },
         detail: `no success within ${formatDuration(budgetOf(stream, freshnessBudgetMinutes))}`,
         note: `The last success was ${roughly(formatAge(lastSuccessMs, nowMs))}.`,
-        code: failingWith,
+        code: failingWith ?? (blockedUntilMs === null ? null : 'rate_limit_exceeded'),
       });
   }
   if (!isUsed(one)) return found;

@@ -25,24 +25,34 @@ const TOLERANCE_MS = 50;
 
 type Asked = Pick<Account, 'log' | 'scheduled'> & { readonly api: Pick<Account['api'], 'hasNewToken'> };
 
-export function createAccountHealth({ log, scheduled, api }: Asked, clock: Clock) {
-  /** By stream; null: all streams. `count`: refusals in a row. */
-  const held = new Map<StreamName | null, Refusal & { readonly count: number }>();
+/** `lastSuccessMs`: of a stream, or of any of the account, also by another process. */
+export function createAccountHealth(
+  { log, scheduled, api }: Asked,
+  clock: Clock,
+  lastSuccessMs: (stream: StreamName | null) => number,
+) {
+  /** By stream; null: all streams. `count`: refusals in a row, the last one at `atMs`. */
+  const held = new Map<StreamName | null, Refusal & Readonly<Record<'count' | 'atMs', number>>>();
 
+  /** A later success shows that the credentials are accepted. */
+  function refusalOf(key: StreamName | null) {
+    const refusal = held.get(key);
+    return refusal !== undefined && lastSuccessMs(key) <= refusal.atMs ? refusal : undefined;
+  }
   const nextTryMs = (...keys: readonly (StreamName | null)[]): number =>
-    Math.max(...keys.map((key) => held.get(key)?.nextTryMs ?? 0));
+    Math.max(...keys.map((key) => refusalOf(key)?.nextTryMs ?? 0));
   const isWaiting = (...keys: readonly (StreamName | null)[]): boolean =>
     clock.now() < nextTryMs(...keys) - TOLERANCE_MS;
 
   function refuse(stream: StreamName, { code, advice, requestId }: SafetySyncError): NextSync[] {
     const key = code === 'token_permission' ? stream : null;
-    const before = held.get(key);
+    const before = refusalOf(key);
     // Runs of one tick end together: only the first refusal says something new.
     if (before !== undefined && isWaiting(key) && !api.hasNewToken) return [];
     const count = (before?.count ?? 0) + 1;
     const inMs = backoff(count, DELAYS);
     const nowMs = clock.now();
-    const times = { sinceMs: before?.sinceMs ?? nowMs, nextTryMs: nowMs + inMs };
+    const times = { sinceMs: before?.sinceMs ?? nowMs, atMs: nowMs, nextTryMs: nowMs + inMs };
     held.set(key, { stream, holdsAll: key === null, code, advice, count, ...times });
     log.error(
       { stream, error_code: code, request_id: requestId, next_try_ms: inMs },
@@ -78,7 +88,7 @@ export function createAccountHealth({ log, scheduled, api }: Asked, clock: Clock
       return others;
     },
     get refusals(): readonly Refusal[] {
-      return [...held.values()];
+      return [...held.keys()].flatMap((key) => refusalOf(key) ?? []);
     },
   };
 }

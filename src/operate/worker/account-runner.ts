@@ -15,7 +15,7 @@ interface AccountRunnerOptions {
   readonly account: Account;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  readonly monitor: Pick<Monitor, 'refreshSoon' | 'recordFailure'>;
+  readonly monitor: Pick<Monitor, 'latest' | 'refreshSoon' | 'recordFailure'>;
   /** Called when a newer program has migrated the warehouse, because runs of this process can no longer store. */
   readonly onNewer: (error: SafetySyncError) => void;
 }
@@ -36,7 +36,11 @@ export type AccountRunner = ReturnType<typeof createAccountRunner>;
 export function createAccountRunner(options: AccountRunnerOptions) {
   const { account, clock, metrics, monitor } = options;
   const { log, id } = account;
-  const health = createAccountHealth(account, clock);
+  const health = createAccountHealth(account, clock, (asked) => {
+    const { streams = [] } = monitor.latest.accountsRead?.accounts.get(id) ?? {};
+    const own = streams.filter(({ stream }) => asked === null || asked === stream);
+    return Math.max(0, ...own.map(({ lastSuccessMs }) => lastSuccessMs ?? 0));
+  });
   /** Jobs with a last run that the database has cut off. */
   const cutOff = new Map<string, Job>();
 

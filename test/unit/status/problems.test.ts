@@ -213,6 +213,17 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       ],
     },
   ],
+  'streams that are stale while the request limit is waited for': [
+    one({ streams: { followups: ago(3 * HOUR_MS) }, blockedUntilMs: NOON + MINUTE_MS }),
+    {
+      level: 'bad',
+      sentence: 'Follow-ups are stale.',
+      reasons: [
+        'Follow-ups are stale: no success within 1 h (rate_limit_exceeded). All integrations of the customer share the limit: lower API_REQUESTS_PER_MINUTE, or slow the others down. The last success was 3 h ago.',
+      ],
+      listed: ['Nothing is requested: waiting for the request limit until 2026-03-02 12:01:00Z.'],
+    },
+  ],
   'what is worth a note, and the limit of the service': [
     {
       ...one({

@@ -14,13 +14,17 @@ const forbidden = new SafetySyncError('token_permission', 'no right');
 
 /** The account's runs: the test sets the error of each, and moves the time. */
 function createFixture() {
-  const time = { passedMs: 0 };
+  const time = { passedMs: 0, lastSuccessMs: 0 };
   const clock = { now: () => NOON + time.passedMs, monotonicMs: () => time.passedMs };
   const lines: string[] = [];
   const hear = (_: unknown, text: string) => void lines.push(text);
   const api = { hasNewToken: false };
   const log = { error: hear, info: hear } as unknown as Logger;
-  const health = createAccountHealth({ log, scheduled: [...STREAM_NAMES], api }, clock);
+  const health = createAccountHealth(
+    { log, scheduled: [...STREAM_NAMES], api },
+    clock,
+    () => time.lastSuccessMs,
+  );
   return {
     ...{ health, time, api, lines },
     /** Whether the stream was requested, and the syncs that follow. */
@@ -65,6 +69,17 @@ it('the first accepted request ends a refusal, and all other streams follow at o
   const others = STREAM_NAMES.filter((stream) => stream !== 'followups');
   expect(run('followups')).toEqual(others.map((stream) => ({ stream, inMs: 0 })));
   expect(health.refusals).toEqual([]);
+});
+
+it('a success of another process after a refusal ends it; a refusal after that success begins anew', () => {
+  const { run, time, health } = createFixture();
+  run('resources', inactive);
+  time.passedMs += MINUTE_MS;
+  time.lastSuccessMs = NOON + time.passedMs;
+  expect(health.refusals).toEqual([]);
+  time.passedMs += MINUTE_MS;
+  expect(run('users', inactive)).toEqual([{ stream: 'users', inMs: 15 * MINUTE_MS }]);
+  expect(health.refusals).toMatchObject([{ sinceMs: NOON + 2 * MINUTE_MS }]);
 });
 
 it('a new token is tried at the next tick', () => {
