@@ -6,14 +6,13 @@ import type { Verb } from '../verb.ts';
 
 const TAKES_ROLE = [['<role>', 'a role of PostgreSQL: the login of a BI tool, or a group role']] as const;
 
-const outputOf = (role: string, accounts: readonly string[]) => ({
-  json: { role, accounts },
-  lines: [
+function outputOf(role: string, accounts: readonly string[]) {
+  const said =
     accounts.length === 0
       ? `${role} reads nothing of schema safety any more.`
-      : `${role} reads ${accounts.join(', ')} and nothing else, through every table and view of schema safety.`,
-  ],
-});
+      : `${role} reads ${accounts.join(', ')} and nothing else, through every table and view of schema safety.`;
+  return { json: { role, accounts }, lines: [said] };
+}
 
 /** Their --account selects no configured account. */
 const OF_ALL = { account: [] };
