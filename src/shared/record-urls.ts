@@ -12,13 +12,14 @@ const PLACEHOLDER = /\{(id|response_id|form_id)\}/g;
 
 /** https or http, with a placeholder behind the host name: an id must not choose the host. */
 export function isRecordUrlTemplate(template: string): boolean {
+  const rest = template.replaceAll(PLACEHOLDER, '');
   const urlOf = (id: string) => {
     const text = template.replaceAll(PLACEHOLDER, id);
     return URL.canParse(text) ? new URL(text) : null;
   };
   const [url, other] = [urlOf('1'), urlOf('2')];
   if (url === null || other === null || url.href === other.href) return false;
-  const isPlain = url.username === '' && url.password === '' && !/[\s\p{Cc}]/u.test(template);
+  const isPlain = url.username === '' && url.password === '' && !/[\s{}\p{Cc}]/u.test(rest);
   return isPlain && ['https:', 'http:'].includes(url.protocol) && url.origin === other.origin;
 }
 

@@ -7,6 +7,8 @@ import type { Connection } from '../../src/engine/database/connection.ts';
 import { parseDatabaseUrl } from '../../src/engine/database/database-url.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { startListeningProxy } from '../support/listening-proxy.ts';
+import { terminateSession } from '../support/saboteur.ts';
+import { createTimedWorker } from '../support/world.ts';
 import { openFreeStream } from '../support/open-stream.ts';
 import { casesOf } from '../support/proof.ts';
 import { connectForTest, openTestDatabase } from '../support/test-database.ts';
@@ -50,7 +52,7 @@ test('a session whose backend is terminated at any moment completes or rejects e
     await outcome(session.copy('copy rows from stdin', ['1\n2\n']));
     await outcome(session.query('select 1'));
     await ended;
-    await expect.poll(() => session.isLost).toBe(true);
+    await expect.poll(() => session.lost.aborted).toBe(true);
     expect(await outcome(session.query('select 1'))).toBe('refused');
     expect(await outcome(session.query('begin'))).toBe('refused');
     expect(await outcome(session.db.execute(sql`select 1`))).toBe('refused');
@@ -74,11 +76,23 @@ test('a socket that has ended is kept by nothing, although the signal that could
 test('a session that broke sends nothing over a second connection', async () => {
   const { session, pid } = await openSession();
   await admin.query('select pg_terminate_backend($1::int)', [pid]);
-  await expect.poll(() => session.isLost).toBe(true);
+  await expect.poll(() => session.lost.aborted).toBe(true);
   expect(await outcome(session.query('create table public.unawares ()'))).toBe('refused');
   // Longer than the driver would take to connect.
   await admin.query('select pg_sleep(0.5)');
   expect(await admin.query(`select to_regclass('public.unawares')::text as made`)).toEqual([{ made: null }]);
+});
+
+test('a run whose session ends while the service stalls ends, too', async () => {
+  const worker = await createTimedWorker({ sandbox: { size: { followups: 5 } } });
+  worker.sandbox.hooks.beforeResponse = async () => {
+    expect(await terminateSession(worker, 'followups')).toBe(true);
+    await new Promise(() => undefined);
+  };
+  const result = await worker.run('followups');
+  const cause = { code: 'interrupted' };
+  expect(result).toMatchObject({ outcome: 'failed', error: { code: 'lock_lost', cause } });
+  await worker.close();
 });
 
 test('a run whose session was terminated stores nothing and fails with lock_lost', async () => {
@@ -141,7 +155,7 @@ describe('a connection that has gone silent', () => {
     const { session, hold } = await openThroughProxy();
     hold();
     await expect(session.query('select 1')).rejects.toMatchObject(GIVEN_UP);
-    expect(session.isLost).toBe(true);
+    expect(session.lost.aborted).toBe(true);
     await expect.poll(lockers).toEqual([]);
   });
 

@@ -129,5 +129,5 @@ test('a migration of tables ends the session of a running sync, because its prog
   await ofRun.query('select 1');
   await next.addMigration('create table safety.notes (account_id text primary key, note text)');
   expect((await migrate()).code).toBe(0);
-  await expect.poll(() => ofRun.isLost).toBe(true);
+  await expect.poll(() => ofRun.lost.aborted).toBe(true);
 });

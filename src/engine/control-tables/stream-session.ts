@@ -136,10 +136,10 @@ function buildSession(connection: Connection, backendPid: number, { accountId, s
     },
     /** The error, or `lock_lost` if the connection broke, because the staging tables are then gone, too. */
     async explain(error: SafetySyncError): Promise<SafetySyncError> {
-      if (!error.code.startsWith('database_')) return error;
+      if (!error.code.startsWith('database_') && error.code !== 'interrupted') return error;
       // A connection that breaks shows it with the next statement at the latest.
       await connection.query('select').catch(() => undefined);
-      return connection.isLost ? lockLost(error) : error;
+      return connection.lost.aborted ? lockLost(error) : error;
     },
   };
 }

@@ -47,8 +47,8 @@ export interface Connection {
    * and statements through `db` wait for it.
    */
   copy(statement: string, lines: readonly (string | Buffer)[]): Promise<void>;
-  /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
-  readonly isLost: boolean;
+  /** Aborted when a session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
+  readonly lost: AbortSignal;
   close(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   const address = readAddress();
   const closing = new AbortController();
   const open = new Map<Query, OpenStatement>();
-  let isLost = false;
+  const lost = new AbortController();
 
   /** Called when a socket has neither sent nor received anything for `silentMs`. */
   async function onSilence(socket: net.Socket): Promise<void> {
@@ -116,7 +116,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   async function connect(): Promise<Duplex> {
     try {
       // A session is never opened again: with it the caller loses its locks and temporary tables.
-      if (isLost) throw broken();
+      if (lost.signal.aborted) throw broken();
       const socket = await connectSocket(readAddress(), closing.signal);
       return socket.setTimeout(silentMs).on('timeout', () => void onSilence(socket));
     } catch (error) {
@@ -135,8 +135,8 @@ export function openConnection(options: ConnectionOptions): Connection {
     fetch_types: false,
     onnotice: () => undefined,
     onclose: () => {
-      isLost = isSession;
-      if (!isLost) return;
+      if (!isSession) return;
+      lost.abort();
       // The driver loses a statement that it gets while the connection ends, and a COPY with all rows sent never ends.
       setImmediate(() => {
         for (const query of open.keys()) query.reject(broken());
@@ -185,7 +185,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       statement.reject?.(error);
       reject(error);
     };
-    if (isLost) setImmediate(() => query.reject(broken()));
+    if (lost.signal.aborted) setImmediate(() => query.reject(broken()));
   });
 
   async function sendCopy(text: string, lines: readonly (string | Buffer)[]): Promise<void> {
@@ -224,12 +224,10 @@ export function openConnection(options: ConnectionOptions): Connection {
       copied = sent.catch(() => undefined);
       await sent.catch((error: unknown) => Promise.reject(toDatabaseError(error)));
     },
-    get isLost() {
-      return isLost;
-    },
+    lost: lost.signal,
     async close() {
       // A broken connection sends no reply: do not wait for one.
-      await client.end({ timeout: isLost ? 0 : CLOSE_TIMEOUT_SECONDS });
+      await client.end({ timeout: lost.signal.aborted ? 0 : CLOSE_TIMEOUT_SECONDS });
       closing.abort();
       clearInterval(cancelling);
     },

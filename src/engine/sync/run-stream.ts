@@ -107,7 +107,11 @@ async function runInSession(
         (request.kind !== 'backfill' || stream.readMode.kind !== 'incremental'),
     });
     meter.counts = load.committed;
-    const run = { ...context, accountId, runId, request, stream, meter, session, state, load, isCorrecting };
+    const run = {
+      ...{ ...context, accountId, runId, request, stream, meter, session, state, load, isCorrecting },
+      // A request may wait for long, and nothing that it brings could be stored.
+      signal: AbortSignal.any([signal, connection.lost]),
+    };
     const ending = await runSteps(run);
     await removeOld(run);
     return ending;

@@ -52,6 +52,7 @@ test('all invalid variables are reported at once, each with the expected value, 
     ALERT_WEBHOOK_URL: 'hooks.example/secret-word',
     SMTP_URL: 'smtp://me:secret-word%@mail.example',
     RECORD_URL_TEMPLATE_EQUIPMENT: 'https://{id}.example.com/',
+    RECORD_URL_TEMPLATE_EMPLOYEE: 'https://service.example.com/{id}/{user}',
     USERS_KEEP: 'email,phone',
   };
   expect(problemsOf(env)).toMatchInlineSnapshot(`
@@ -67,6 +68,7 @@ test('all invalid variables are reported at once, each with the expected value, 
       - SMTP_URL: expected smtp://user:password@host:port, or smtps://, got something else (not shown)
       - ALERT_EMAIL_TO: expected mail addresses, separated by commas, got "nobody"
       - RECORD_URL_TEMPLATE_EQUIPMENT: expected an https:// URL with {id}, {response_id} or {form_id} behind the host name, e.g. https://service.example.com/followups/{id}, got "https://{id}.example.com/"
+      - RECORD_URL_TEMPLATE_EMPLOYEE: expected an https:// URL with {id}, {response_id} or {form_id} behind the host name, e.g. https://service.example.com/followups/{id}, got "https://service.example.com/{id}/{user}"
       - API_CONCURRENCY: expected a whole number from 1 to 100, got "0"
       - API_REQUESTS_PER_MINUTE: expected a whole number from 4 to 30000, or off, got "3"
       - MAX_DELETE_RATIO: expected a number from 0 to 1, got "2"
