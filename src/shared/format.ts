@@ -5,9 +5,8 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './time.ts';
 export const formatCount = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 
 /** `1 record`, `2,000 records` */
-export function formatNumber(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
-}
+export const formatNumber = (count: number, noun: string): string =>
+  `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 /** The larger unit and the next one, unless that is 0: `1 min 5 s`, `15 min`. Rounded once, so that there is never a `60 s`. */
 function inUnits(ms: number, [large, largeMs]: Unit, [small, smallMs]: Unit): string {
@@ -45,9 +44,7 @@ export function formatAge(instant: string | number | null, nowMs: number): strin
 }
 
 /** Seconds after minutes are omitted, because they do not matter on a dashboard: `14 min`, `3 h 20 min`, `2 d`. */
-export function roughly(text: string): string {
-  return text.replace(/ min \d+ s/, ' min');
-}
+export const roughly = (text: string): string => text.replace(/ min \d+ s/, ' min');
 
 /** `a, b, c`, `a, b and 3 more` */
 export function nameSome(names: readonly string[], most: number): string {

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { firstListsOf } from '../../src/pages/report/first-screen.ts';
 import { renderReport } from '../../src/pages/report/render-report.ts';
 import { readReport, type Report } from '../../src/pages/report/read-report.ts';
-import { parseArea } from '../../src/shared/area.ts';
+import { parseArea } from '../../src/pages/report/area.ts';
 import { HOUR_MS } from '../../src/shared/time.ts';
 import { writeViewSettings } from '../../src/warehouse/view-settings.ts';
 import { countStored } from '../support/count-days.ts';

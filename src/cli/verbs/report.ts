@@ -1,5 +1,5 @@
 import { dirname, join, relative, resolve } from 'node:path';
-import { AREA_KINDS, parseArea } from '../../shared/area.ts';
+import { AREA_KINDS, parseArea } from '../../pages/report/area.ts';
 import { readReport } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { writeCsv, writeWorkbook } from '../../pages/report/take-along.ts';

@@ -1,13 +1,13 @@
 /** `/report` and its downloads, with HTTP_REPORT. Each is made at most once in five minutes, one after the other. */
 import { buffer, text } from 'node:stream/consumers';
 import type { App } from '../../app.ts';
+import { areaText, parseArea } from '../../pages/report/area.ts';
 import { LIST_NAMES } from '../../pages/report/lists.ts';
 import { readReport, type Snapshot } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { toCsv, toWorkbook } from '../../pages/report/take-along.ts';
 import { WORKBOOK_TYPE } from '../../pages/report/workbook.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
-import { areaText, parseArea } from '../../shared/area.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import { type HttpPage, jsonPage, type Routes } from './http-server.ts';
 

@@ -1,6 +1,6 @@
 /** The first rows of a list as a table of the page. */
 import { formatCount } from '../../shared/format.ts';
-import type { Area } from '../../shared/area.ts';
+import type { Area } from './area.ts';
 import { recordUrlOf } from '../../shared/record-urls.ts';
 import { shortenPseudonyms } from '../../shared/pseudonym.ts';
 import { type Html, html, type HtmlValue } from '../html.ts';

@@ -2,9 +2,8 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Connection } from '../../engine/database/connection.ts';
-import type { Area } from '../../shared/area.ts';
 import { isRecordUrlTemplate, RECORD_KINDS, type RecordUrls } from '../../shared/record-urls.ts';
-import { readScope } from './area.ts';
+import { type Area, readScope } from './area.ts';
 import { fetchRows, type Rows } from './cells.ts';
 import { type Figures, readFigures, readTrends, type Trends } from './figures.ts';
 import { LIST_NAMES, type ListName, LISTS } from './lists.ts';

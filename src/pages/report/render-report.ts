@@ -1,5 +1,5 @@
 /** Renders a Report as one HTML document without scripts or external requests. */
-import { describeArea } from '../../shared/area.ts';
+import { describeArea } from './area.ts';
 import { capital } from '../../shared/format.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html } from '../html.ts';

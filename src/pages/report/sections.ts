@@ -1,6 +1,6 @@
 /** The sections of the report's page below its first screen. */
 import { streamNamed } from '../../engine/streams/index.ts';
-import { AREA_KINDS } from '../../shared/area.ts';
+import { AREA_KINDS } from './area.ts';
 import { capital, formatCount, formatNumber } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import { html, type HtmlValue } from '../html.ts';

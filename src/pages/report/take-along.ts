@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
 import { sql } from 'drizzle-orm';
-import { describeArea } from '../../shared/area.ts';
+import { describeArea } from './area.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { toSpreadsheet } from '../../shared/spreadsheet.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseArea } from '../../../src/shared/area.ts';
+import { parseArea } from '../../../src/pages/report/area.ts';
 
 test('an area is a kind and a name; another kind, or none of the two, is no area', () => {
   expect(parseArea(' field_office = Houston = yard ')).toEqual({
