@@ -8,12 +8,11 @@ import { STREAMS } from '../engine/streams/index.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 import { KEEPABLE } from '../engine/streams/users.ts';
 import { isRecordUrlTemplate } from '../shared/record-urls.ts';
+import { DAY_MS, LONGEST_TIMER_MS } from '../shared/time.ts';
 
 /** A shorter one can be found by trying. */
 const SHORTEST_KEY = 16;
-/** Longest delay that a Node timer can wait, ms. */
-const MAX_TIMER_MS = 2_147_483_647;
-const YEAR_MS = 365 * 24 * 3600 * 1000;
+const YEAR_MS = 365 * DAY_MS;
 
 const text = (pattern: RegExp, expected: string) => z.string().regex(pattern).describe(expected);
 
@@ -109,7 +108,7 @@ export const token = text(/^[\x21-\x7e]+$/, 'an API token: one line, no spaces')
 export const accountName = text(/^[\w.@:-]{1,100}$/, '1 to 100 letters, digits or _ . @ : -');
 
 const minutes = (least: number) => wholeNumber(least, 1_000_000, `minutes, from ${least}`);
-const ms = (least: number) => wholeNumber(least, MAX_TIMER_MS, `ms, from ${least}`);
+const ms = (least: number) => wholeNumber(least, LONGEST_TIMER_MS, `ms, from ${least}`);
 const days = wholeNumber(1, 36_500, 'days, from 1').optional();
 
 const COMMON = {
