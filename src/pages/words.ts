@@ -35,21 +35,17 @@ const daysSinceMonday = (day: string): number => (dayNumber(day) + 3) % 7;
 
 const weekdayOf = (day: string): string => WEEKDAYS[daysSinceMonday(day)] ?? '';
 
-/** A year beyond 9999 has more than four digits. */
-function partsOf(day: string) {
-  const [year = '', month = '', date = ''] = day.split('-');
-  return { year, month: MONTHS[Number(month) - 1] ?? '', date: Number.parseInt(date, 10) };
-}
-
-/** For example `1 Mar 2026`. */
+/** For example `1 Mar 2026`. A year beyond 9999 has more than four digits. */
 export function formatDay(day: string | null): string {
-  return day === null ? '–' : `${formatShortDay(day)} ${partsOf(day).year}`;
+  if (day === null) return '–';
+  const [year = ''] = day.split('-');
+  return `${formatShortDay(day)} ${year}`;
 }
 
 /** For example `1 Mar`. */
 function formatShortDay(day: string): string {
-  const { month, date } = partsOf(day);
-  return `${date} ${month}`;
+  const [, month = '', date = ''] = day.split('-');
+  return `${Number.parseInt(date, 10)} ${MONTHS[Number(month) - 1] ?? ''}`;
 }
 
 /** For example `Mon 2 Mar`. */

@@ -8,7 +8,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { toSpreadsheet } from '../../shared/spreadsheet.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { formatMoment } from '../words.ts';
-import { fetchRows, type Row, titleOf } from './cells.ts';
+import { fetchRows, isDay, type Row, titleOf } from './cells.ts';
 import { keyFiguresOf, notesOf } from './first-screen.ts';
 import { linkOf } from './list-table.ts';
 import { type List, LIST_NAMES, type ListName, LISTS } from './lists.ts';
@@ -93,7 +93,7 @@ export function toWorkbook(snapshot: Snapshot): AsyncGenerator<Uint8Array> {
       const titles = columns.map((column) => ({
         title: titleOf(column),
         width: widthOf(column),
-        isDay: column.endsWith('_on'),
+        isDay: isDay(column),
         isSpare: /id$|^link$/.test(column),
       }));
       yield { name: LISTS[name].title, columns: titles, rows };
