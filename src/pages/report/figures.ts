@@ -10,7 +10,6 @@ const count = z.coerce.number();
 const LAST_30 = `between ${TODAY} - 29 and ${TODAY}`;
 const LAST_7 = `between ${TODAY} - 6 and ${TODAY}`;
 const FOLLOWUPS = `from safety.followup_overview o where o.account_id = $1 and ${ofPeople(HOLDER)}`;
-const DUE_INSPECTIONS = `from safety.due_inspections d where d.account_id = $1 and ${ofEquipment('d.equipment_id')}`;
 
 const FIGURES = z.record(
   z.enum([
@@ -49,7 +48,7 @@ from safety.equipment_overview e where e.account_id = $1 and e.is_in_service and
   count(*) filter (where i.days_until_expiry between 0 and 6 and not ${IS_EXPIRED}) as inspections_due_in_a_week
 from safety.equipment_inspections i where i.account_id = $1 and i.is_in_service and ${ofEquipment('i.equipment_id')}`,
   `select count(d.done_in_time) as inspections_fell_due, count(*) filter (where d.done_in_time) as inspections_in_time
-${DUE_INSPECTIONS} and d.due_on ${LAST_30}`,
+from safety.due_inspections d where d.account_id = $1 and ${ofEquipment('d.equipment_id')} and d.due_on ${LAST_30}`,
 ];
 
 /** Training and equipment are not counted by area. */

@@ -143,10 +143,8 @@ export function firstListsOf(report: Report): FirstList[] {
     lists['due-next'].rows.filter((row) => row['task'] === task).slice(0, MOST_TASKS),
   );
   const tasks = lists['due-next'].rows.filter((row) => soonest.includes(row));
-  const [moreExpired, moreTasks] = [
-    f.expired_inspections - expired.length,
-    lists['due-next'].total - tasks.length,
-  ];
+  const moreExpired = f.expired_inspections - expired.length;
+  const moreTasks = lists['due-next'].total - tasks.length;
   return [
     {
       title: 'Stop or replace today',
