@@ -87,7 +87,7 @@ function followupSpans(scope: Scope): SQL {
   if (!isPast) {
     return sql`select case when t.is_open is null then 'unknown' when not t.is_open then 'closed'
         when t.due_on < ${today}::date then 'overdue' else 'open' end as status, 0 as in_service, ${ALL_DAYS},
-        coalesce(t.assignee_id, '') as assignee, coalesce(t.form_id::text, '') as form
+        coalesce(t.assignee_id, '') as assignee, t.form_id as form
       from ${liveOf('followups', account)}`;
   }
   const columns = sql`t.id, t.assignee_id, t.form_id, t.is_open, t.due_on, t.resolved_at, t.created_at`;
@@ -114,7 +114,7 @@ function followupSpans(scope: Scope): SQL {
       select is_open, from_on, to_on, assignee, form,
         greatest(from_on, least(due_on + 1, closed_on, to_on)) as late_on, greatest(from_on, least(closed_on, to_on)) as done_on
       from (
-        select is_open, due_on, coalesce(holder_id, '') as assignee, coalesce(form_id::text, '') as form,
+        select is_open, due_on, coalesce(holder_id, '') as assignee, form_id as form,
           ${localDay('held_from', scope)} as from_on, coalesce(${localDay('held_to', scope)}, 'infinity') as to_on,
           case when is_open then date 'infinity' when is_open is null then date '-infinity'
             else ${localDay('least(resolved_at, valid_from)', scope)} end as closed_on
@@ -141,7 +141,7 @@ const COUNTINGS: Readonly<Record<StreamName, Counting>> = {
     toSpans: followupSpans,
     statuses: ['open', 'overdue', 'closed'],
     key: sql`case grouping(assignee, form) when 3 then 'all' when 1 then 'assignee' else 'form' end,
-      case grouping(assignee, form) when 3 then '' when 1 then assignee else form end`,
+      case grouping(assignee, form) when 3 then '' when 1 then assignee else coalesce(form::text, '') end`,
     sets: sql`(status, day), (status, assignee, day), (status, form, day)`,
   },
   'training-employee-status': {
