@@ -214,12 +214,9 @@ export async function countDays(
 ): Promise<void> {
   const counting = COUNTINGS[stream];
   if (counting === undefined) return;
-  const [scope] = await db.execute<{
-    timezone: string;
-    today: string;
-    fromOn: string | null;
-    isCounted: boolean;
-  }>(sql`
+  const [scope] = await db.execute<
+    Record<'timezone' | 'today', string> & { fromOn: string | null; isCounted: boolean }
+  >(sql`
     select z.timezone, z.today::text as today, n.timezone = z.timezone and n.counted_to = z.today as "isCounted", (case when n.timezone = z.timezone then
       case when n.counted_to < z.today then n.counted_to + 1 else n.counted_to end end)::text as "fromOn"
     from (

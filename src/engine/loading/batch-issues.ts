@@ -37,20 +37,15 @@ export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
  * A problem has one fingerprint: per record and field. A record without a key is identified by its content. An unknown field is
  * one problem however many records have it, because a new field of the service appears in all of them at once.
  */
-function toStagedIssue(
-  { key, about, ord }: ReadRecord,
-  { kind, field, problem, value }: RecordIssue,
-): StagedIssue {
+function toStagedIssue({ key, about, ord }: ReadRecord, issue: RecordIssue): StagedIssue {
+  const { kind, field } = issue;
   const identity = JSON.stringify([kind, kind === 'unknown_field' ? null : key, field]);
   return {
+    ...issue,
     ord,
     of_row: true,
     fingerprint: kind === 'record_rejected' && key === null ? '' : toUuid(identity),
     record_id: key,
-    field,
-    kind,
-    problem,
-    value,
     context: about,
     times: 1,
   };

@@ -41,9 +41,8 @@ export function createComparison(
     if (areFirst(keys)) return '2'.repeat(records.length);
     // Digits need no quotes.
     const hashes = `{${records.map(({ hash }) => hash).join(',')}}`;
-    const [row] = await connection.query<{ digits: string }>(checksums, [
-      ...[accountId, toArrayLiteral(keys), hashes],
-    ]);
+    const values = [accountId, toArrayLiteral(keys), hashes];
+    const [row] = await connection.query<{ digits: string }>(checksums, values);
     return row?.digits ?? '';
   }
 
