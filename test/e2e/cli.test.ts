@@ -187,6 +187,18 @@ describe('check', () => {
     expect(code).toBe(1);
   });
 
+  it('check says of a list of types that fails that it fails, and not that types have to be configured', async () => {
+    const isOfTypes = ({ method }: { readonly method: string }) => method === 'equipmenttypes.list';
+    fixture.sandbox.faults.next(isOfTypes, { kind: 'error', error: 'server_error' });
+    const { stdout } = await fixture.run(['check'], {
+      ...fixture.env,
+      DATABASE_URL: 'postgres://somebody:else@127.0.0.1:1/nothing',
+      SAFETY_EQUIPMENT_TYPES: undefined,
+    });
+    expect(stdout).toMatch(/^FAIL {2}service: equipmenttypes\.list/m);
+    expect(stdout).not.toContain('no equipment types are configured');
+  });
+
   it('without a usable warehouse check sends ten requests at most, and names what the first sync will read', async () => {
     fixture.sandbox.faults.next(({ method }) => method === 'equipmenttypes.list', {
       kind: 'error',

@@ -103,8 +103,8 @@ export async function checkService(options: CheckServiceOptions): Promise<void> 
     return answer;
   }
 
-  /** A service without the method is well. */
-  async function askOptional(asked: Asked): Promise<ListPage | undefined> {
+  /** A service without the method is well. null: it has failed, which is said. */
+  async function askOptional(asked: Asked): Promise<ListPage | null | undefined> {
     if (isOver) return undefined;
     const { method } = asked;
     const known = states.get(method);
@@ -114,7 +114,7 @@ export async function checkService(options: CheckServiceOptions): Promise<void> 
       await writeOptionalMethods(warehouse.db, { accountId, now: 'now' }, [
         { method, code, isStored: false },
       ]);
-    if (answer !== undefined && !isNotOffered(code)) return tell(asked, answer);
+    if (answer !== undefined && !isNotOffered(code)) return tell(asked, answer) ?? null;
     say('skipped', `service: ${method}`, `not offered (${code ?? known?.code ?? ''})`);
     return undefined;
   }
@@ -141,10 +141,11 @@ export async function checkService(options: CheckServiceOptions): Promise<void> 
     return true;
   }
 
-  /** Compares the configured types with the list. Returns whether there is a list. */
+  /** Compares the configured types with the list. Returns whether there is a list, or nothing to ask without it. */
   async function askForTypes(): Promise<boolean> {
     const page = await askOptional({ method: 'equipmenttypes.list', listKey: 'equipmenttypes', params: {} });
-    if (page === undefined || page.records.length === 0) return false;
+    if (page === null && equipmentTypes.length === 0) return true;
+    if (page == null || page.records.length === 0) return false;
     const types = page.records.map((one) => one.parse());
     const known = new Set(types.map((type) => (isWireRecord(type) ? String(type['id']) : '')));
     const lacking = equipmentTypes.filter((id) => !known.has(id));
