@@ -1,7 +1,8 @@
--- People of several areas count in each. Leavers are left out.
+-- People of several areas count in each, and once where several of their areas have one name. Leavers are left out.
 create or replace view safety.training_compliance_by_area as
-select a.account_id, a.area_kind, a.area, a.area_group, count(*) as people, count(*) filter (where c.is_compliant) as compliant,
-  round(count(*) filter (where c.is_compliant)::numeric / count(*), 4) as share
+select a.account_id, a.area_kind, a.area, a.area_group, count(distinct c.user_id) as people,
+  count(distinct c.user_id) filter (where c.is_compliant) as compliant,
+  round(count(distinct c.user_id) filter (where c.is_compliant)::numeric / count(distinct c.user_id), 4) as share
 from (
   select account_id, user_id, 'field_office' as area_kind, label as area, group_label as area_group from safety.people_field_offices
   union all

@@ -243,9 +243,12 @@ test('a link has the ids that its template names, and is null where one is unkno
 test('compliance leaves leavers out by area, and what is due includes the open window of the year', async () => {
   const { add, rows } = await account('training');
   const office = { field_office_ids: ['o1'] };
-  await add('safety.users', { id: 'here', ...office, job_title_id: 'j' }, { id: 'there', ...office });
+  const offices = { field_office_ids: ['o1', 'o2'] };
+  await add('safety.users', { id: 'here', ...offices, job_title_id: 'j' }, { id: 'there', ...office });
   await add('safety.users', { id: 'left', ...office, terminated_on: '2020-01-01' });
-  await add('safety.labels', { kind: 'field_office', id: 'o1', label: 'Harbour', parent_id: 'north' });
+  // Two offices of one name are one area.
+  for (const id of ['o1', 'o2'])
+    await add('safety.labels', { kind: 'field_office', id, label: 'Harbour', parent_id: 'north' });
   const lacks = { status: 'incomplete', incomplete_training_ids: [1] };
   await add(
     'safety.training_employee_status',
