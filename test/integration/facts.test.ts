@@ -67,6 +67,15 @@ test('an inspection that was corrected or taken back at the source is shown as t
       ['2026-03-01', '2025-03-10', '2026-03-10'],
       ['2026-03-12', '2025-03-10', '2027-03-10'],
     ],
+    'twice on one day, then late': [
+      ['2026-03-01', '2026-02-27', '2026-03-02T16'],
+      ['2026-03-01T20', '2026-03-01T19', '2026-03-02T19'],
+      ['2026-03-04', '2026-03-03T18', '2026-09-03'],
+    ],
+    'twice on one day, then missed': [
+      ['2026-03-01', '2026-02-27', '2026-03-02T16'],
+      ['2026-03-01T20', '2026-03-01T19', '2026-03-02T19'],
+    ],
     deleted: [
       ['2026-03-01', '2025-03-10', ''],
       ['2026-03-05', '2026-03-04', ''],
@@ -122,6 +131,11 @@ test('an inspection that was corrected or taken back at the source is shown as t
     'on the day, by the clock of the account: 2025-03-10, not known when due',
     'on the day, by the clock of the account: 2026-03-04, not known when due',
     'on the day, by the clock of the account: 2026-03-06, 0 days late',
+    'twice on one day, then late: 2026-02-27, not known when due',
+    'twice on one day, then late: 2026-03-01, 0 days late',
+    'twice on one day, then late: 2026-03-03, 1 days late',
+    'twice on one day, then missed: 2026-02-27, not known when due',
+    'twice on one day, then missed: 2026-03-01, 0 days late',
     'typed with a wrong year: 2025-03-14, not known when due',
     'typed with a wrong year: 2026-03-25, 11 days late',
     'typed with a wrong year: 2026-06-28, 3 days late',
@@ -137,6 +151,8 @@ test('an inspection that was corrected or taken back at the source is shown as t
     'moved too late: 2026-03-10, never done',
     'on the day, by the clock of the account: 2026-03-06, 2026-03-06, true',
     'taken back to none: 2026-03-10, never done',
+    'twice on one day, then late: 2026-03-02, 2026-03-03, false',
+    'twice on one day, then missed: 2026-03-02, never done',
     'typed with a wrong year: 2026-03-14, 2026-03-25, false',
   ]);
 });
