@@ -57,7 +57,9 @@ export function parentHistory(parent: TableShape, scope: RunKey & TransactionTim
   if (history === null) return { before: NO_SQL, column: NO_SQL, value: NO_SQL, change: NO_SQL };
   const since = stateBegin(history, 's', now);
   const changing = ['_hash', ...(parent.deletedColumn === null ? [] : ['_deleted_at'])];
-  const isNewState = sql`(t._hash is not null and ${differ('t', 'excluded', history)})`;
+  const isAgain = (row: string): SQL =>
+    parent.deletedColumn === null ? NO_SQL : sql` or ${name(row)}._deleted_at > t._deleted_at`;
+  const isNewState = (row: string): SQL => sql`(${differ('t', row, history)}${isAgain(row)})`;
   return {
     before: sql`superseded as (
       insert into ${states(parent, history)} (account_id, ${joinColumns(history.columns)}, valid_from, valid_to)
@@ -65,7 +67,7 @@ export function parentHistory(parent: TableShape, scope: RunKey & TransactionTim
         greatest(case when t._deleted_at is null then ${since} else t._deleted_at end, ${later(PRESENT_BEGAN)})
       from ${staged(parent, [...changing, ...history.columns])} s join ${target(parent)} t
         on t.account_id = ${scope.accountId} and ${same('t', 's', parent.key)}
-      where ${isReturning(parent, 's')} or (t._hash <> s._hash and ${differ('t', 's', history)})),`,
+      where ${isReturning(parent, 's')} or (t._hash <> s._hash and ${isNewState('s')})),`,
     column: sql`_valid_from,`,
     value: sql`${since},`,
     // The source has no time for the return of a deleted record: the state begins when the return was seen, or with a later
@@ -73,7 +75,7 @@ export function parentHistory(parent: TableShape, scope: RunKey & TransactionTim
     change: sql`_valid_from = case
       when ${isReturning(parent, 'excluded')} then greatest(t._deleted_at, ${later(PRESENT_BEGAN)},
         case when excluded._valid_from > t._deleted_at then excluded._valid_from else ${now} end)
-      when ${isNewState} then greatest(excluded._valid_from, t._deleted_at, ${later(PRESENT_BEGAN)})
+      when t._hash is not null and ${isNewState('excluded')} then greatest(excluded._valid_from, t._deleted_at, ${later(PRESENT_BEGAN)})
       else t._valid_from end,`,
   };
 }
