@@ -1,4 +1,4 @@
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { type App, createApp, EMBEDDED_DATA_DIR } from '../../app.ts';
@@ -7,10 +7,8 @@ import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { DAY_MS, MINUTE_MS, systemClock } from '../../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { renderReport } from '../../pages/report/render-report.ts';
-import { writeWorkbook } from '../../pages/report/take-along.ts';
 import { keyFiguresOf } from '../../pages/report/first-screen.ts';
-import { readReport } from '../../pages/report/read-report.ts';
+import { makeReport } from '../../pages/report/make-report.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { type Connection, openConnection, type Queryable } from '../../engine/database/connection.ts';
 import { name } from '../../engine/database/sql-names.ts';
@@ -68,18 +66,6 @@ async function syncInThePast<T>(db: Queryable, agoMs: number, sync: () => Promis
     for (const column of ['valid_from', 'valid_to']) await setBack(states, column);
   }
   return synced;
-}
-
-/** The page and, beside it, the workbook with all rows, next to the embedded database. */
-async function makeReport({ connection }: App) {
-  const folder = resolve(dirname(EMBEDDED_DATA_DIR));
-  const [page, xlsx] = [join(folder, 'safety-report.html'), join(folder, 'safety-report.xlsx')];
-  const report = await readReport(connection, DEMO_ACCOUNT, {
-    also: (snapshot) => writeWorkbook(snapshot, xlsx),
-  });
-  const along = { xlsx: basename(xlsx) };
-  await writeWholeFile(page, renderReport(report, { title: 'Northline Yards (demo)', along }));
-  return { report, files: [page, xlsx] };
 }
 
 const indent = (text: string): string => text.replace(/^(?=.)/gm, '  ');
@@ -155,7 +141,11 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
 
     section('4  What the warehouse can answer');
     step('writing the report and the workbook …');
-    const { report, files } = await makeReport(app);
+    const folder = resolve(dirname(EMBEDDED_DATA_DIR));
+    const [file, xlsx] = [join(folder, 'safety-report.html'), join(folder, 'safety-report.xlsx')];
+    const title = 'Northline Yards (demo)';
+    const { report, page } = await makeReport(app.connection, DEMO_ACCOUNT, { folder, xlsx, title });
+    await writeWholeFile(file, page);
     const answers = renderRows({ colors }, keyFiguresOf(report), {
       figure: ({ title }) => title,
       now: ({ value }) => value,
@@ -164,15 +154,15 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
     terminal.print(indent(answers));
     terminal.print(`\nDone in ${formatDuration(performance.now() - startedMs)}.`);
     terminal.print(`\n${colors.bold('Next')}\nAll of it as charts and tables, and every row as a workbook:`);
-    terminal.print(indent(files.join('\n')));
+    terminal.print(indent(`${file}\n${xlsx}`));
     const code = exitCodeOf(both);
     if (!serve || code !== EXIT.ok) terminal.print(NEXT_STEPS);
     else {
       sandbox.live.start();
       await runWorker(app, {
-        onListening: (page) =>
+        onListening: (url) =>
           terminal.print(`Worker, sandbox and database keep running until Ctrl-C; the source changes and is synced every 10 seconds.
-  ${page}/    the worker's status page; ${page}/report is the report
+  ${url}/    the worker's status page; ${url}/report is the report
   psql '${warehouse.url}'
   select status, count(*) from safety.equipment where _deleted_at is null group by 1;`),
       });

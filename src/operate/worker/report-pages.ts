@@ -1,5 +1,6 @@
 /** `/report` and its downloads, with HTTP_REPORT. Each is made at most once in five minutes, one after the other. */
 import { buffer, text } from 'node:stream/consumers';
+import pLimit from 'p-limit';
 import type { App } from '../../app.ts';
 import { areaText, parseArea } from '../../pages/report/area.ts';
 import { LIST_NAMES } from '../../pages/report/lists.ts';
@@ -59,11 +60,9 @@ const FILES: Readonly<Record<string, Make>> = {
 /** `?account=NAME` where there are several; `?area=KIND=NAME` for one area. */
 export function createReportPages({ accounts, connection, config, clock }: App): Routes {
   const kept = new Map<string, { readonly madeMs: number; readonly page: Promise<HttpPage> }>();
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = pLimit(1);
 
   async function make(file: Make, account: App['accounts'][number], areaName: string | null) {
-    const area = areaName === null ? null : parseArea(areaName);
-    if (areaName !== null && area === null) return jsonPage(400, { error: 'area is KIND=NAME' });
     const query = new URLSearchParams({
       ...(accounts.length > 1 ? { account: account.id } : {}),
       ...(areaName === null ? {} : { area: areaName }),
@@ -71,7 +70,7 @@ export function createReportPages({ accounts, connection, config, clock }: App):
     let page = jsonPage(404, { error: 'not found' });
     try {
       await readReport(connection, account.id, {
-        area,
+        area: areaName === null ? null : parseArea(areaName),
         recordUrls: config.recordUrls,
         also: async (snapshot) => {
           page = await file(snapshot, query === '' ? '' : `?${query}`, account.config.reportTitle);
@@ -97,11 +96,8 @@ export function createReportPages({ accounts, connection, config, clock }: App):
     const nowMs = clock.monotonicMs();
     for (const [one, { madeMs }] of kept) if (nowMs - madeMs >= KEPT_MS) kept.delete(one);
     const found = kept.get(key);
-    const page = found?.page ?? last.then(() => make(file, account, area));
-    if (found === undefined) {
-      kept.set(key, { madeMs: nowMs, page });
-      last = page;
-    }
+    const page = found?.page ?? inTurn(() => make(file, account, area));
+    if (found === undefined) kept.set(key, { madeMs: nowMs, page });
     const made = await page;
     // A failed one is tried again at once.
     if (made.status !== 200) kept.delete(key);

@@ -19,11 +19,13 @@ export interface Area {
   readonly name: string;
 }
 
-/** For example `field_office=Houston`; null: it has another form. */
-export function parseArea(text: string): Area | null {
+/** For example `field_office=Houston`. Throws `usage_invalid`. */
+export function parseArea(text: string, flag = 'area'): Area {
   const [, word = '', name = ''] = /^\s*(\w+)\s*=\s*(.*\S)\s*$/.exec(text) ?? [];
   const kind = AREA_KINDS.find((one) => one === word);
-  return kind === undefined ? null : { kind, name };
+  if (kind !== undefined) return { kind, name };
+  const kinds = AREA_KINDS.join(', ');
+  throw usageError(`${flag}: expected KIND=NAME with one of ${kinds}, for example field_office=Houston`);
 }
 
 /** The form that `parseArea` reads. */

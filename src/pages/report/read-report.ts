@@ -120,7 +120,7 @@ export async function readReport(
     recordUrls = {},
     also,
   }: {
-    readonly area?: Area | null;
+    readonly area?: Area | null | undefined;
     /** The configured templates; default: the stored ones. */
     readonly recordUrls?: RecordUrls;
     /** Reads more in the report's snapshot, which ends with it. */

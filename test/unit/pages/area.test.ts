@@ -16,5 +16,5 @@ test('an area is a kind and a name; another kind, or none of the two, is no area
     'client=a\nb',
     '',
   ])
-    expect(parseArea(text), text).toBeNull();
+    expect(() => parseArea(text, '--area'), text).toThrow('--area: expected KIND=NAME');
 });

@@ -1,0 +1,44 @@
+/** The report with files beside its page: its lists with all their rows, which the page links to. */
+import { join, relative, resolve } from 'node:path';
+import type { Connection } from '../../engine/database/connection.ts';
+import type { RecordUrls } from '../../shared/record-urls.ts';
+import type { Area } from './area.ts';
+import { readReport } from './read-report.ts';
+import { renderReport } from './render-report.ts';
+import { writeCsv, writeWorkbook } from './take-along.ts';
+
+interface ReportRequest {
+  readonly title: string | null;
+  /** The directory of the page, from which its links lead. */
+  readonly folder: string;
+  /** A directory for the lists as CSV files. */
+  readonly csv?: string | undefined;
+  /** The path of a workbook with them. */
+  readonly xlsx?: string | undefined;
+  /** The command that writes them, which the page names where there are none. */
+  readonly command?: string;
+  readonly area?: Area | null | undefined;
+  readonly recordUrls?: RecordUrls;
+}
+
+/** Writes the files, and returns the page. Errors: as `readReport`, and those of files. */
+export async function makeReport(
+  connection: Connection,
+  accountId: string,
+  { title, folder, csv, xlsx, command, ...request }: ReportRequest,
+) {
+  const report = await readReport(connection, accountId, {
+    ...request,
+    also: async (snapshot) => {
+      if (csv !== undefined) await writeCsv(snapshot, csv);
+      if (xlsx !== undefined) await writeWorkbook(snapshot, xlsx);
+    },
+  });
+  const hrefOf = (path: string): string => encodeURI(relative(resolve(folder), resolve(path)));
+  const along = {
+    xlsx: xlsx && hrefOf(xlsx),
+    csvOf: csv === undefined ? undefined : (list: string) => hrefOf(join(csv, `${list}.csv`)),
+    command: csv === undefined && xlsx === undefined ? command : undefined,
+  };
+  return { report, page: renderReport(report, { title, along }) };
+}
