@@ -53,12 +53,8 @@ export const isReturning = ({ deletedColumn }: TableShape, other: string): SQL =
 /** The column with the key of the record. */
 export const keyColumn = ({ key }: TableShape): SQL => name(key[0]);
 
-export function target(shape: TableShape): SQL {
-  return sql`${name(shape.schema)}.${name(shape.name)}`;
-}
-export function stage(shape: TableShape): SQL {
-  return sql`pg_temp.${name(shape.stage)}`;
-}
+export const target = (shape: TableShape): SQL => sql`${name(shape.schema)}.${name(shape.name)}`;
+export const stage = (shape: TableShape): SQL => sql`pg_temp.${name(shape.stage)}`;
 
 /**
  * Columns of a temporary table, for a statement that also reads tables of the warehouse. If these are distributed, a

@@ -41,8 +41,7 @@ const stateBegin = ({ since }: HistoryShape, parent: string, now: SQL): SQL =>
   since === null ? now : sql`least(${name(parent)}.${name(since)}, ${now})`;
 const NO_SQL = sql``;
 
-const states = (shape: TableShape, history: HistoryShape): SQL =>
-  sql`${name(shape.schema)}.${name(history.states)}`;
+const tableOf = ({ schema }: TableShape, { states }: HistoryShape) => sql`${name(schema)}.${name(states)}`;
 
 const differ = (left: string, right: string, { compared }: HistoryShape): SQL =>
   sql`(${of(left, compared)}) is distinct from (${of(right, compared)})`;
@@ -62,7 +61,7 @@ export function parentHistory(parent: TableShape, scope: RunKey & TransactionTim
   const isNewState = (row: string): SQL => sql`(${differ('t', row, history)}${isAgain(row)})`;
   return {
     before: sql`superseded as (
-      insert into ${states(parent, history)} (account_id, ${joinColumns(history.columns)}, valid_from, valid_to)
+      insert into ${tableOf(parent, history)} (account_id, ${joinColumns(history.columns)}, valid_from, valid_to)
       select t.account_id, ${of('t', history.columns)}, t._valid_from,
         greatest(case when t._deleted_at is null then ${since} else t._deleted_at end, ${later(PRESENT_BEGAN)})
       from ${staged(parent, [...changing, ...history.columns])} s join ${target(parent)} t
@@ -100,7 +99,7 @@ export function endChildStates(parent: TableShape, child: TableShape, scope: Run
       returning c.account_id, ${of('c', history.columns)}, c._valid_from, ${history.since === null ? NO_SQL : sql`p.${name(history.since)},`}
         t._valid_from as parent_valid_from, t._deleted_at as parent_deleted_at,
         t._hash is null and t._deleted_at is null as is_no_state)
-    insert into ${states(child, history)} (account_id, ${joinColumns(history.columns)}, valid_from, valid_to)
+    insert into ${tableOf(child, history)} (account_id, ${joinColumns(history.columns)}, valid_from, valid_to)
     select account_id, ${joinColumns(history.columns)}, _valid_from, greatest(coalesce(parent_deleted_at,
       greatest(${stateBegin(history, 'ended', instantOf(scope))}, ${later(sql`parent_valid_from`)})), ${later(sql`_valid_from`)})
     from ended where not is_no_state`;
@@ -115,7 +114,7 @@ export function childHistory(parent: TableShape, child: TableShape, scope: RunKe
   if (history === null) return { column: NO_SQL, value: NO_SQL, from: NO_SQL };
   return {
     column: sql`, _valid_from`,
-    value: sql`, greatest(${stateBegin(history, 'p', instantOf(scope))}, p._valid_from, (select max(h.valid_to) from ${states(child, history)} h
+    value: sql`, greatest(${stateBegin(history, 'p', instantOf(scope))}, p._valid_from, (select max(h.valid_to) from ${tableOf(child, history)} h
         where h.account_id = ${scope.accountId} and ${same('h', 's', child.key)}))`,
     from: sql`join ${target(parent)} p on p.account_id = ${scope.accountId}
       and p.${keyColumn(parent)} = s.${keyColumn(child)}`,
