@@ -19,13 +19,11 @@ const SOURCE = {
   present: 'the service has it',
   deleted: 'the service sends it as deleted',
   absent: 'the service does not have it',
-  rejected: 'the service has it in a form that cannot be stored',
 };
 
 /** The next step after a difference. */
 function nextStep({ stream, id, equal, source }: Verification): string[] {
   if (equal) return [];
-  if (source === 'rejected') return ['The source has to put it right: there is nothing to repair here.'];
   if (source === 'absent') return [`What is gone is marked as deleted by: safety-sync reconcile ${stream}`];
   return [
     `The next sync brings what has changed since the last one. To store it now: safety-sync verify ${stream} ${id} --repair`,
@@ -86,7 +84,7 @@ export const verify: Verb<Flags> = {
     const { equal, source } = verification;
     const json = { verification };
     const lines = describe(verification, terminal);
-    if (!repairs || equal || source === 'absent' || source === 'rejected')
+    if (!repairs || equal || source === 'absent')
       return { json, lines: [...lines, ...nextStep(verification)], code: equal ? EXIT.ok : EXIT.failed };
     const request = { kind: 'sync', onlyRecord: known, streams: [stream] } as const;
     const all = await runAccounts(context, options, request);

@@ -193,8 +193,7 @@ async function differenceLeft(run: Run, totals: readonly number[]): Promise<numb
 /** reconcile: counts the changes in this transaction that the source had made before `upToMs`; null: unknown. */
 async function countRepaired(run: Run, time: TransactionTime, upToMs: number): Promise<number | null> {
   const { changeTimeColumn, parent } = run.stream;
-  if (changeTimeColumn === undefined) return 0;
-  if (run.isCorrecting) return null;
+  if (changeTimeColumn === undefined || run.isCorrecting) return null;
   const counted = countWritten(tableShape(parent), changeTimeColumn, { ...run, ...time, upToMs });
   const [row] = await run.session.connection.db.execute<{ count: number }>(counted);
   return row?.count ?? 0;

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import { comparedColumns, compareRows, type RowComparison } from '../loading/drift-sql.ts';
-import { normalize, parseRecord, type ReadRecord, toReadRecord } from '../loading/record.ts';
+import { normalize, type ReadRecord, toReadRecord } from '../loading/record.ts';
 import { keyColumn, partitionOf, target } from '../database/sql-names.ts';
 import { type StreamShape, streamShape, type TableShape } from '../database/table-shape.ts';
 import { read } from '../reading/read.ts';
@@ -28,8 +28,8 @@ interface FieldComparison {
 }
 
 interface Compared {
-  /** `deleted`: the service sends it as deleted. `rejected`: the service has it, and it cannot be a row. */
-  readonly source: 'present' | 'deleted' | 'absent' | 'rejected';
+  /** `deleted`: the service sends it as deleted. */
+  readonly source: 'present' | 'deleted' | 'absent';
   /** Differences first. */
   readonly fields: readonly FieldComparison[];
   /** Values that differ from the service's for a reason, for example because they cannot be stored. */
@@ -41,7 +41,6 @@ const AGREEING: Readonly<Record<Compared['source'], readonly string[]>> = {
   present: ['live'],
   deleted: ['deleted'],
   absent: ['absent', 'deleted'],
-  rejected: [],
 };
 
 const ABSENT: Compared = { source: 'absent', fields: [], remarks: [] };
@@ -116,11 +115,6 @@ async function compare(
   toStore: ReadRecord,
 ): Promise<Compared> {
   const { stream, parent, children } = shape;
-  const { problem, value } = parseRecord(stream, toStore);
-  if (problem !== null) {
-    const remark = { kind: 'record_rejected', field: null, problem, value } as const;
-    return { ...ABSENT, source: 'rejected', remarks: [remark] };
-  }
   const remarks: RecordIssue[] = [];
   const made = normalize(stream, toStore, (issue) => void remarks.push(issue));
   const fields: FieldComparison[] = [];
