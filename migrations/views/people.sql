@@ -18,7 +18,7 @@ from (
   union
   select f.account_id, f.person from safety_sync.forgotten f
   union
-  select k.account_id, k.id from safety.users k
+  select k.account_id, k.id from safety.users k where k.id not like 'pseudonym:%'
 ) p
 left join safety_sync.user_lookups l on l.account_id = p.account_id and l.user_id = p.user_id
 left join safety.users u on u.account_id = p.account_id and u.id = p.user_id

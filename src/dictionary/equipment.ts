@@ -106,7 +106,7 @@ export function describeEquipment(own: Readonly<Record<EquipmentTable, Meanings>
     ),
     equipment_completions,
     equipment_status_daily: relation(
-      'Number of pieces of equipment in each status at the end of each day (reporting time zone; today: as of the last run), from the first day with a known state to today. Days after the last run have its numbers.',
+      'Number of pieces of equipment in each status on each day (reporting time zone), as of the last run of that day, or at its end where no run counted it (is_counted), from the first day with a known state to today. Days after the last run have its numbers.',
       {
         status: 'A status of equipment; unknown where the source sent none.',
         equipment: 'Number of pieces, in and out of service; 0 when no piece had the status.',

@@ -72,7 +72,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
       },
     ),
     followup_daily: relation(
-      'Number of follow-ups in each status at the end of each day (reporting time zone; today: as of the last run), from the day of the first follow-up, at the earliest 2000-01-01, to today. Days after the last run have its numbers. The statuses exclude each other, and their sum is the number of all follow-ups. A day that is over is not changed by follow-ups that arrive later. Before its first observed state, a follow-up counts as open from its creation to its completion, or to the start of that state when it has no completion.',
+      'Number of follow-ups in each status on each day (reporting time zone), as of the last run of that day, or at its end where no run counted it (is_counted), from the day of the first follow-up, at the earliest 2000-01-01, to today. Days after the last run have its numbers. The statuses exclude each other, and their sum is the number of all follow-ups. A day that is over is not changed by follow-ups that arrive later. Before its first observed state, a follow-up counts as open from its creation to its completion, or to the start of that state when it has no completion.',
       DAILY,
     ),
     followup_daily_by_assignee: relation(

@@ -76,7 +76,7 @@ export function describeTraining(own: Readonly<Record<TrainingTable, Meanings>>)
       training_completions,
     ),
     training_status_daily: relation(
-      'Number of employees in each status at the end of each day (reporting time zone; today: as of the last run), from the first day with a known state to today. Days after the last run have its numbers.',
+      'Number of employees in each status on each day (reporting time zone), as of the last run of that day, or at its end where no run counted it (is_counted), from the first day with a known state to today. Days after the last run have its numbers.',
       {
         status: 'A status of training_employee_status; unknown where the source sent none.',
         employees: 'Number of employees; 0 when no employee had the status.',

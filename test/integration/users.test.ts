@@ -5,6 +5,7 @@ import type { PrivacySettings } from '../../src/engine/privacy/settings.ts';
 import type { RunRequest } from '../../src/engine/sync/run.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
+import { cleanAccount } from '../../src/engine/sync/forget.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import {
   createTimedWorker,
@@ -115,20 +116,28 @@ test('the list is read daily, and earlier only for an id that was first met sinc
   await sync();
   expect(asked('users.list')).toEqual([]);
   expect(asked('users.info')).toEqual(['newcomer']);
+  // That the service knows a person by itself does not show whether the list has them.
+  await worker.query(`delete from safety_sync.user_lookups where user_id = 'newcomer'`);
+  const [known] = worker.sandbox.store.users.values();
+  worker.sandbox.store.users.put({ ...known, id: 'second' });
   await worker.query(
     `insert into safety_sync.user_lookups (account_id, user_id) values ('default', 'second')`,
   );
+  await sync();
+  const second = `select is_active from safety.people where user_id = 'second'`;
+  expect(await worker.query(second)).toEqual([{ is_active: null }]);
   await worker.query(
     `update safety_sync.optional_methods set asked_at = asked_at - interval '61 minutes', read_at = read_at - interval '61 minutes'`,
   );
   await sync();
   expect(asked('users.list')).toEqual([null]);
+  expect(await worker.query(second)).toEqual([{ is_active: true }]);
   await passTime('25 hours');
   await sync();
   expect(asked('users.list')).toEqual([null, null]);
 });
 
-test('people whom the list has no more are marked deleted and keep their names; an empty or half list deletes nobody', async () => {
+test('people whom the list has no more are marked deleted and keep their names; an empty or half list deletes nobody unless that is accepted', async () => {
   await start();
   await sync();
   const [gone = ''] = await someIds(1);
@@ -146,8 +155,18 @@ test('people whom the list has no more are marked deleted and keep their names; 
     for (const one of all.slice(0, count)) users.put(one);
     const result = await sync({ force: true });
     expect(result.counts.deleted).toBe(0);
-    expect(result.note).toContain('nobody is marked deleted');
+    expect(result.note).toContain(`it has ${count} people, of`);
   }
+  for (const one of all.slice(0, 2)) users.put(one);
+  worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, truncated: true });
+  const doubtful = await sync({ force: true, allowMassDelete: true });
+  expect(doubtful).toMatchObject({
+    counts: { deleted: 0 },
+    note: expect.stringContaining('truncated') as string,
+  });
+  worker.sandbox.hooks.rewriteResponse = undefined;
+  expect(await sync({ force: true, allowMassDelete: true })).toMatchObject({ note: null });
+  expect(await worker.query('select from safety.users where _deleted_at is null')).toHaveLength(2);
   for (const one of all) users.put(one);
   await sync({ force: true });
   expect(await worker.query('select id from safety.users where _deleted_at is not null')).toEqual([]);
@@ -197,6 +216,23 @@ test('a service as the specification shows it names people by the parameter user
   const facts = accounts.get('default')?.streams.find(({ stream }) => stream === 'users');
   expect(facts).toMatchObject({ isOffered: true, hasList: false });
   expect(databaseNowMs - (facts?.lastSuccessMs ?? 0)).toBeLessThan(MINUTE_MS);
+});
+
+test('names of people that are no longer omitted return, also those that no list has', async () => {
+  await start({ readings: SPEC_ONLY }, { omit: ['users.name'], pseudonymize: [] });
+  const named = async () =>
+    (await worker.query(`select from safety.users where name is not null and _hash is not null`)).length;
+  await sync();
+  expect(await named()).toBe(0);
+  const people = asked('users.info').length;
+  const context = { ...worker.context, privacy: { omit: [], pseudonymize: [] } };
+  await cleanAccount(context, true);
+  await runStream(context, { stream: 'users', kind: 'backfill', trigger: 'manual' });
+  expect(await named()).toBeGreaterThan(0);
+  worker.sandbox.requests.length = 0;
+  await runStream(context, { stream: 'users', kind: 'backfill', trigger: 'manual' });
+  expect(asked('users.info')).toEqual([]);
+  expect(people).toBeGreaterThan(await named());
 });
 
 test('a scheduled sync asks for twenty ids, backfill for all', async () => {

@@ -9,22 +9,24 @@ import { userLookups } from './control-tables.ts';
 /** After these days a person unknown to the service is requested again. */
 const AGAIN_DAYS = 7;
 
-const isUnknown = sql`not exists (select from ${users} u where u.account_id = l.account_id and u.id = l.user_id)`;
+/** A row without a hash waits for the service's values, as after less protection; a list brings those of its people. */
+const isUnknown = sql`not exists (select from ${users} u where u.account_id = l.account_id and u.id = l.user_id
+  and (u._hash is not null or (u._deleted_at is null and l.named_at is null)))`;
 
 /** The queries of the reader of people. */
 export const createPeopleReads = (db: Queryable, accountId: string) => ({
-  /** `listed`: people that users.list contained. `hasNew`: an id without a row was first met since it was read. */
+  /** `listed`: people that users.list contained. `hasNew`: an id that it did not name was first met since it was read. */
   async readKnownPeople() {
     const [row] = await db.execute<{ listed: number; hasNew: boolean }>(sql`
       select (select count(*) from ${users} u where u.account_id = ${accountId} and u._deleted_at is null and not exists (
           select from ${userLookups} l where l.account_id = u.account_id and l.user_id = u.id and l.named_at is not null)
         )::int as listed,
-        exists (select from ${userLookups} l where l.account_id = ${accountId} and ${isUnknown} and l.first_met_at > (
+        exists (select from ${userLookups} l where l.account_id = ${accountId} and (${isUnknown} or l.named_at is not null) and l.first_met_at > (
           select m.read_at from safety_sync.optional_methods m
           where m.account_id = ${accountId} and m.method = 'users.list')) as "hasNew"`);
     return row ?? { listed: 0, hasNew: false };
   },
-  /** Ids that no row of users has; those that were never requested are first. `isAll`: also those of the last days. */
+  /** Those that were never requested are first. `isAll`: also those of the last days. */
   async readUnknownPeople({ isAll }: { readonly isAll: boolean }) {
     const rows = await db.execute<{ id: string }>(sql`
       select l.user_id as id from ${userLookups} l where l.account_id = ${accountId} and ${isUnknown}

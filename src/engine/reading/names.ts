@@ -13,7 +13,7 @@ import {
 } from '../streams/optional-methods.ts';
 import type { NamesState } from '../streams/state.ts';
 import { isOfOneRequest, readOptionalList } from './list.ts';
-import { isPlainSync, type ReadRequest } from './read-request.ts';
+import { isPlainSync, mayLoseMost, type ReadRequest } from './read-request.ts';
 import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
@@ -131,7 +131,11 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   const only = (values: readonly string[]) => ({ partitions: null, only: { column: 'kind', values } });
   const vanished = [...(await warehouse.findVanished(only(complete)))].map(kindOfKey);
   const isHalf = (kind: string) =>
+    mayLoseMost(read) ||
     firstRead.includes(kind) ||
     2 * vanished.filter((one) => one === kind).length <= (state.live.get(kind) ?? 0);
-  return { kind: 'read', covered: only(complete.filter(isHalf)), failure };
+  const halved = complete.filter((kind) => !isHalf(kind)).join(', ');
+  const found = `${halved}: less than half of the names came, so none was removed; if that is right: safety-sync sync names --force --allow-mass-delete`;
+  const note = halved === '' ? null : found;
+  return { kind: 'read', covered: only(complete.filter(isHalf)), note, failure };
 }

@@ -16,7 +16,7 @@ import {
 import { isWireRecord, recordKey } from '../streams/wire.ts';
 import { NONE_OFFERED, nothingDue } from './names.ts';
 import { isRefused, readOptionalList } from './list.ts';
-import { isPlainSync, type ReadRequest } from './read-request.ts';
+import { isPlainSync, mayLoseMost, type ReadRequest } from './read-request.ts';
 import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
@@ -99,10 +99,14 @@ export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
     const count = new Set(list.records.map((one) => recordName(one, stream.keyField))).size;
     const isRead = result.code === null;
     const isOfOldAddress = state.isMoved && wasNeverRead(methods.get('users.list'));
-    const isShort = isRead && !isOfOldAddress && (count === 0 || count * 2 < listed);
-    if (isShort && listed > 0)
-      notes.push(`users.list has ${count} people, of ${listed} before: nobody is marked deleted`);
-    const isWhole = isRead && !isShort && service.meter.unknownMembers.size === 0;
+    const isEnough = isOfOldAddress || mayLoseMost(read) || (count > 0 && count * 2 >= listed);
+    const [member] = service.meter.unknownMembers;
+    const doubt = isEnough
+      ? member && `it has a member that is not known: ${member}`
+      : `it has ${count} people, of ${listed} before; if that is right: safety-sync sync users --force --allow-mass-delete`;
+    const isWhole = isRead && doubt === undefined;
+    if (isRead && listed > 0 && doubt !== undefined)
+      notes.push(`users.list: nobody is marked deleted, because ${doubt}`);
     yield records(list.records);
     yield writes({ kind: 'methods', results: [result] });
     if (isWhole) yield writes({ kind: 'people_listed' });

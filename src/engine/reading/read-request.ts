@@ -70,6 +70,8 @@ export interface ReadOptions {
   readonly kind: RunKind;
   /** sync: send requests even if the service's cache cannot have changed; other kinds always do. */
   readonly force?: boolean | undefined;
+  /** Rows may be marked deleted that the delete guard, or the rule of a list, would leave. */
+  readonly allowMassDelete?: boolean | undefined;
   /** backfill: the creation time to cover; default: everything. */
   readonly range?: TimeSlice;
   /** backfill: begin a new one instead of continuing one that was cut off. */
@@ -89,6 +91,10 @@ export interface ReadRequest extends ReadOptions {
   readonly service: Service;
   readonly warehouse: WarehouseReads;
 }
+
+/** A list may have lost most of its records. At a new address, where every run may, such a list is believed once. */
+export const mayLoseMost = ({ allowMassDelete = false, state }: ReadRequest): boolean =>
+  allowMassDelete && !state.isMoved;
 
 /** A sync that was not forced leaves out what can show nothing new. */
 export const isPlainSync = ({ kind, force = false }: ReadOptions): boolean => kind === 'sync' && !force;

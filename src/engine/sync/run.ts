@@ -44,7 +44,6 @@ export interface RunEvents extends SessionEvents {
 export interface RunRequest extends ReadOptions {
   readonly stream: StreamName;
   readonly trigger: RunTrigger;
-  readonly allowMassDelete?: boolean | undefined;
   /** Sends no request; reads the stored records with open issues again. */
   readonly retryIssues?: boolean;
   /** Sends no request; marks the rows of this partition deleted. */
