@@ -1,11 +1,14 @@
 /** Reads the body of one response as a whole, decompressed. */
 import { pipeline, type Readable } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
 import { createGunzip } from 'node:zlib';
 import { UnusableResponse } from './response-errors.ts';
 
 const CHUNK_BYTES = 64 * 1024;
 const LARGEST_MIB = 256;
 const LARGEST_BYTES = LARGEST_MIB * 1024 * 1024;
+/** Pages of a list are smaller. */
+const LARGE_BYTES = 8 * 1024 * 1024;
 
 /** A failure of either side destroys the other; the reader of the result receives it as an error. */
 function decompressed(body: Readable, encoding: string): Readable {
@@ -34,6 +37,8 @@ export async function readBody(
   // The length of a compressed body is another one than that of its content.
   const announcedBytes = encoding === undefined ? contentLength : 0;
   const sizeOf = (needed: number): number => {
+    // From the first large response on V8 collects garbage early, for about a tenth more processor time.
+    if (needed > LARGE_BYTES) setFlagsFromString('--heap-growing-percent=55');
     if (needed <= LARGEST_BYTES) return needed;
     throw new UnusableResponse('response_too_large', `the response has more than ${LARGEST_MIB} MB`);
   };

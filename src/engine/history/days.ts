@@ -194,7 +194,7 @@ async function writeCounts(
       select array_agg(day order by day) as days, array_agg(s.records order by day) as records, array_agg(s.in_service order by day) as in_service
       from (
         select day, (sum(sum(records)::int) over w)::int as records, (sum(sum(in_service)::int) over w)::int as in_service
-        from unnest(c.days, c.records, c.in_service) as u (day, records, in_service) group by day window w as (order by day)
+        from unnest(c.days, c.records, c.in_service) as u (day, records, in_service) group by day window w as (order by day rows unbounded preceding)
       ) s where day > ${fromOn}::date or (s.records, s.in_service) is distinct from (l.records, l.in_service)
     ) n where n.days is not null
     on conflict (account_id, stream, ${ofKey}) do update set (days, records, in_service) = (
