@@ -170,9 +170,16 @@ describe('days of inserted rows', () => {
     await addStates(add, '2', [{ ...OPEN, created_at: ago(3), from: ago(3) }]);
     await addStates(add, 'late', [{ ...OPEN, created_at: ago(8), from: ago(8) }]);
     await query(`delete from safety.followups where account_id = 'stopped' and id = '1'`);
-    await addStates(add, '1', [first, { ...first, is_open: false, from: ago(2) }]);
+    // Closed, and changed once more before the next run; the second was closed before it was opened again, too.
+    const closed = { ...first, is_open: false, from: ago(2) };
+    await addStates(add, '1', [first, { ...closed, resolved_at: ago(3) }]);
+    await addStates(add, 'again', [
+      { ...closed, from: ago(8), resolved_at: ago(8) },
+      { ...OPEN, created_at: ago(9), from: ago(7) },
+      { ...closed, resolved_at: ago(8) },
+    ]);
     await countAt('stopped', NOW_MS);
-    const expected = ['6: 1', '5: 1 counted', '4: 2', '3: 3', '2: 2', '1: 2', '0: 2 counted'];
+    const expected = ['6: 1', '5: 1 counted', '4: 3', '3: 3', '2: 2', '1: 2', '0: 2 counted'];
     expect(await readOpen('stopped', 6)).toEqual(expected);
     const rows = () =>
       query(

@@ -80,7 +80,7 @@ function spansOf(entity: string, inService: string): ToSpans {
  * A follow-up is open up to its due day, overdue up to the day before it was closed, then closed. Before its first
  * state it was open since it was raised, and its messages show the assignees: before the first message that hands it on
  * the assignee is unknown. A closing time after the beginning of the state comes from a device with a clock that is
- * ahead.
+ * ahead; one before it lies in the state before, if the record changed again until the next run.
  */
 function followupSpans(scope: Scope): SQL {
   const { account, today, isPast } = scope;
@@ -100,11 +100,10 @@ function followupSpans(scope: Scope): SQL {
       join safety.followup_messages m on m.account_id = ${account} and m.followup_id = k.id
       where k.is_first and m.reassignee_id <> '' and m.sent_at < k.valid_from
     ), turns as (
-      select form_id, is_open, due_on, resolved_at, valid_from, assignee_id as holder_id, valid_to as held_to,
-        case when is_first and id not in (select id from handed) then created_at else valid_from end as held_from
-      from known
+      select id, form_id, is_open, due_on, resolved_at, valid_from, valid_to, assignee_id as holder_id, valid_to as held_to,
+        case when is_first and id not in (select id from handed) then created_at else valid_from end as held_from from known
       union all
-      select form_id, is_open, due_on, resolved_at, valid_from, holder_id,
+      select id, form_id, is_open, due_on, resolved_at, valid_from, valid_to, holder_id,
         least(lead(held_from, 1, valid_from) over (partition by id order by held_from, step), valid_to), held_from
       from (
         select *, 1 as step from handed
@@ -114,11 +113,12 @@ function followupSpans(scope: Scope): SQL {
       select is_open, from_on, to_on, assignee, form,
         greatest(from_on, least(due_on + 1, closed_on, to_on)) as late_on, greatest(from_on, least(closed_on, to_on)) as done_on
       from (
-        select is_open, due_on, coalesce(holder_id, '') as assignee, form_id as form,
+        select t.is_open, t.due_on, coalesce(holder_id, '') as assignee, t.form_id as form,
           ${localDay('held_from', scope)} as from_on, coalesce(${localDay('held_to', scope)}, 'infinity') as to_on,
-          case when is_open then date 'infinity' when is_open is null then date '-infinity'
-            else ${localDay('least(resolved_at, valid_from)', scope)} end as closed_on
-        from turns offset 0
+          case when t.is_open then coalesce(${localDay('n.resolved_at', scope)}, 'infinity') when t.is_open is null then date '-infinity'
+            else ${localDay('least(t.resolved_at, t.valid_from)', scope)} end as closed_on
+        from turns t left join known n on n.id = t.id and n.valid_from = t.valid_to and not n.is_open and not n.is_first
+          and n.resolved_at >= t.valid_from offset 0
       ) d
     )
     select 'open' as status, 0 as in_service, from_on, late_on as to_on, assignee, form from dated where from_on < late_on
