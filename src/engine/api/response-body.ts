@@ -37,8 +37,6 @@ export async function readBody(
   // The length of a compressed body is another one than that of its content.
   const announcedBytes = encoding === undefined ? contentLength : 0;
   const sizeOf = (needed: number): number => {
-    // From the first large response on V8 collects garbage early, for about a tenth more processor time.
-    if (needed > LARGE_BYTES) setFlagsFromString('--heap-growing-percent=55');
     if (needed <= LARGEST_BYTES) return needed;
     throw new UnusableResponse('response_too_large', `the response has more than ${LARGEST_MIB} MB`);
   };
@@ -48,6 +46,8 @@ export async function readBody(
     const chunks = encoding === undefined ? body : decompressed(body, encoding);
     for await (const chunk of chunks as AsyncIterable<Buffer>) {
       const needed = sizeOf(length + chunk.length);
+      // From the first large response on V8 collects garbage early, for about a tenth more processor time.
+      if (needed > LARGE_BYTES) setFlagsFromString('--heap-growing-percent=55');
       if (needed > bytes.length) {
         // Pages that are not written yet take no memory.
         const larger = Buffer.allocUnsafeSlow(Math.min(LARGEST_BYTES, 2 * needed));

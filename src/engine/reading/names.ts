@@ -134,8 +134,8 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
     mayLoseMost(read) ||
     firstRead.includes(kind) ||
     2 * vanished.filter((one) => one === kind).length <= (state.live.get(kind) ?? 0);
-  const halved = complete.filter((kind) => !isHalf(kind)).join(', ');
-  const found = `${halved}: less than half of the names came, so none was removed; if that is right: safety-sync sync names --force --allow-mass-delete`;
-  const note = halved === '' ? null : found;
-  return { kind: 'read', covered: only(complete.filter(isHalf)), note, failure };
+  const halved = complete.filter((kind) => !isHalf(kind));
+  const covered = only(complete.filter((kind) => !halved.includes(kind)));
+  const found = `${halved.join(', ')}: less than half of the names came, so none was removed; if that is right: safety-sync sync names --force --allow-mass-delete`;
+  return { kind: 'read', covered, note: halved.length === 0 ? null : found, failure };
 }
