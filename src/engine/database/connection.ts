@@ -10,7 +10,6 @@ import { connectSocket, KEEP_ALIVE_SECONDS, toConnectionError } from './connect-
 import { toDatabaseError } from './database-error.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { TEXT_SETTINGS } from './session-settings.ts';
-import { type OpenStatement, type Query, watchStatements } from './watch-statements.ts';
 
 export type Database = PostgresJsDatabase;
 /** Functions that read and write control tables take a database or one of its transactions. */
@@ -75,19 +74,58 @@ const IS_AT_WORK = `select from pg_stat_activity
 /** They would keep their locks until the server, too, sees that the connection is gone. */
 const END = `select pg_terminate_backend(pid) from pg_stat_activity where usename = session_user and pid = any ($1::int[])`;
 
-const broken = (): Error => toConnectionError('CONNECTION_CLOSED', 'the database session broke');
+/** The used members of a query of postgres.js. */
+interface Query {
+  resolve: (result: unknown) => void;
+  reject: (error: unknown) => void;
+  /** Cancels it over a connection of its own. */
+  canceller: ((query: Query) => Promise<void>) | null;
+  /** The connection that executes it. */
+  readonly state?: { readonly pid: number | null } | null;
+}
+
+/** A statement that was sent, and how it will end. */
+interface Sent<Result> {
+  readonly query: Query;
+  readonly result: PromiseLike<Result>;
+}
+
+/** What drizzle uses of a client. */
+type Client = Pick<postgres.Sql, 'unsafe'>;
+
+/** Sends a COPY with its lines. postgres.js settles its promise when it begins, so its end is taken from the query itself. */
+function sendCopy(client: Client, text: string, lines: readonly (string | Buffer)[]): Sent<void> {
+  const sent = client.unsafe(text);
+  const query = sent as unknown as Query;
+  const result = new Promise<void>((resolve, reject) => {
+    query.reject = reject;
+    query.resolve = (begun) => {
+      if (!(begun instanceof Writable)) {
+        resolve();
+        return;
+      }
+      // PostgreSQL may refuse it at any moment: `reject` gets that error, too.
+      begun.on('error', () => undefined);
+      for (const chunk of lines) begun.write(chunk);
+      begun.end();
+    };
+  });
+  void sent.writable();
+  return { query, result };
+}
 
 export function openConnection(options: ConnectionOptions): Connection {
   const { url, max = 1, isSession = false, applicationName, silentMs = MINUTE_MS, signal } = options;
   const readAddress = () => parseDatabaseUrl(typeof url === 'function' ? url() : url);
   const address = readAddress();
   const closing = new AbortController();
-  const open = new Map<Query, OpenStatement>();
+  /** Statements without a response. `sinceMs`: when they were sent, by the monotonic clock. */
+  const open = new Set<{ text: string; query: Query; sinceMs: number; reject: (error: Error) => void }>();
   const lost = new AbortController();
 
   /** Called when a socket has neither sent nor received anything for `silentMs`. */
   async function onSilence(socket: net.Socket): Promise<void> {
-    const waiting = [...open.values()].filter(({ sinceMs }) => performance.now() - sinceMs > silentMs / 2);
+    const waiting = [...open].filter(({ sinceMs }) => performance.now() - sinceMs > silentMs / 2);
     if (waiting.length === 0) return;
     const { bytesRead } = socket;
     const pids = toArrayLiteral([...new Set(waiting.flatMap(({ query }) => query.state?.pid ?? []))]);
@@ -116,7 +154,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   async function connect(): Promise<Duplex> {
     try {
       // A session is never opened again: with it the caller loses its locks and temporary tables.
-      if (lost.signal.aborted) throw broken();
+      lost.signal.throwIfAborted();
       const socket = await connectSocket(readAddress(), closing.signal);
       return socket.setTimeout(silentMs).on('timeout', () => void onSilence(socket));
     } catch (error) {
@@ -136,11 +174,10 @@ export function openConnection(options: ConnectionOptions): Connection {
     onnotice: () => undefined,
     onclose: () => {
       if (!isSession) return;
-      lost.abort();
+      const broken = toConnectionError('CONNECTION_CLOSED', 'the database session broke');
+      lost.abort(broken);
       // The driver loses a statement that it gets while the connection ends, and a COPY with all rows sent never ends.
-      setImmediate(() => {
-        for (const query of open.keys()) query.reject(broken());
-      });
+      setImmediate(() => open.forEach(({ reject }) => reject(broken)));
     },
     // The types of postgres.js know neither `socket`, nor that any of these may be undefined. Lists, because it cuts a text at its first colon.
     ...({
@@ -153,7 +190,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   /** Without this PostgreSQL would finish long statements after a stop, and keep the lock of the stream until then. */
   function cancelStatements(): void {
     if (signal?.aborted !== true) return;
-    for (const { query, sinceMs } of open.values()) {
+    for (const { query, sinceMs } of open) {
       if (performance.now() - sinceMs < CANCEL_AFTER_MS) continue;
       query.canceller?.(query).catch(() => undefined);
       query.canceller = null;
@@ -165,62 +202,44 @@ export function openConnection(options: ConnectionOptions): Connection {
 
   /** The end of the newest COPY. Statements that are called later are sent after it: between its rows one would end it. */
   let copied: Promise<void> | undefined;
-  watchStatements(client, (query, text) => {
-    const statement: OpenStatement = { query, text, sinceMs: performance.now() };
-    open.set(query, statement);
-    const { handler, resolve, reject } = query;
-    const before = copied;
-    if (before !== undefined) query.handler = (sent) => void before.then(() => handler(sent));
-    query.resolve = (result) => {
-      // A COPY has begun. PostgreSQL may refuse it before its stream has another listener: `reject` gets that error, too.
-      if (result instanceof Writable) result.on('error', () => undefined);
-      else {
-        open.delete(query);
-        statement.resolve?.();
-      }
-      resolve(result);
-    };
-    query.reject = (error) => {
-      open.delete(query);
-      statement.reject?.(error);
-      reject(error);
-    };
-    if (lost.signal.aborted) setImmediate(() => query.reject(broken()));
-  });
-
-  async function sendCopy(text: string, lines: readonly (string | Buffer)[]): Promise<void> {
-    const query = client.unsafe(text);
-    // The promise of the query is settled when the COPY begins.
-    const ended = new Promise<void>((resolve, reject) => {
-      const statement = open.get(query as unknown as Query);
-      if (statement !== undefined) Object.assign(statement, { resolve, reject });
+  async function follow<Result>(text: string, send: () => Sent<Result>): Promise<Result> {
+    await copied;
+    lost.signal.throwIfAborted();
+    return await new Promise((resolve, reject) => {
+      const { query, result } = send();
+      const statement = { text, query, sinceMs: performance.now(), reject };
+      open.add(statement);
+      void result.then(resolve, reject).then(() => open.delete(statement));
     });
-    ended.catch(() => undefined);
-    let sink: Writable | undefined;
-    try {
-      sink = await query.writable();
-      for (const chunk of lines) sink.write(chunk);
-      sink.end();
-      await ended;
-    } finally {
-      // Otherwise postgres.js sends CopyDone after a failure, possibly into the next COPY.
-      sink?.destroy();
-    }
   }
 
+  const ask = async (of: Client, request: Parameters<Client['unsafe']>, asValues = false): Promise<unknown> =>
+    await follow(request[0], () => {
+      const sent = of.unsafe(...request);
+      return { query: sent as unknown as Query, result: asValues ? sent.values() : sent };
+    });
+
+  /** The members of a client that drizzle uses. */
+  const followed = (of: Client) => ({
+    options: client.options,
+    unsafe: (...request: Parameters<Client['unsafe']>) => ({
+      values: () => ask(of, request, true),
+      then: (...handlers: never[]) => ask(of, request).then(...handlers),
+    }),
+    begin: (work: (transaction: object) => Promise<unknown>) => client.begin((one) => work(followed(one))),
+  });
+
   return {
-    db: drizzle(client),
+    db: drizzle(followed(client) as unknown as postgres.Sql),
     async query<Row>(text: string, parameters: readonly unknown[] = []) {
       try {
-        // Sent at once, so a later COPY follows it.
-        const sent = client.unsafe(text, parameters as never[], { prepare: true }).execute();
-        return (await sent) as unknown as Row[];
+        return (await ask(client, [text, parameters as never[], { prepare: true }])) as Row[];
       } catch (error) {
         throw toDatabaseError(error);
       }
     },
-    async copy(statement, lines) {
-      const sent = sendCopy(statement, lines);
+    async copy(text, lines) {
+      const sent = follow(text, () => sendCopy(client, text, lines));
       copied = sent.catch(() => undefined);
       await sent.catch((error: unknown) => Promise.reject(toDatabaseError(error)));
     },
