@@ -217,8 +217,10 @@ describe('days of inserted rows', () => {
     await add(
       'safety.followup_messages',
       { ...message, id: 'a', position: 1, sent_at: ago(8) },
-      { ...message, id: 'b', position: 2, sent_at: ago(7), reassignee_id: 'p2' },
-      { ...message, id: 'c', position: 3, sent_at: ago(4), user_id: 'p2', reassignee_id: 'p3' },
+      { ...message, id: 'b', position: 3, sent_at: ago(7), reassignee_id: 'p2' },
+      // Of two at the same time the later message counts.
+      { ...message, id: 'x', position: 2, sent_at: ago(7), reassignee_id: 'p9' },
+      { ...message, id: 'c', position: 4, sent_at: ago(4), user_id: 'p2', reassignee_id: 'p3' },
     );
     await count('held');
     const found = await query<{ one: string }>(

@@ -96,7 +96,7 @@ function followupSpans(scope: Scope): SQL {
       from (${statesOf('followups', 'followup_states', columns, account)}) s
       left join (select id, min(valid_from) as began from safety.followup_states where account_id = ${account} group by id) f using (id)
     ), handed as materialized (
-      select k.*, m.reassignee_id as holder_id, greatest(m.sent_at, k.created_at) as held_from from known k
+      select k.*, m.reassignee_id as holder_id, greatest(m.sent_at, k.created_at) as held_from, m.position from known k
       join safety.followup_messages m on m.account_id = ${account} and m.followup_id = k.id
       where k.is_first and m.reassignee_id <> '' and m.sent_at < k.valid_from
     ), turns as (
@@ -104,9 +104,9 @@ function followupSpans(scope: Scope): SQL {
         case when is_first and id not in (select id from handed) then created_at else valid_from end as held_from from known
       union all
       select id, form_id, is_open, due_on, resolved_at, valid_from, valid_to, holder_id,
-        least(lead(held_from, 1, valid_from) over (partition by id order by held_from, step), valid_to), held_from
+        least(lead(held_from, 1, valid_from) over (partition by id order by held_from, position), valid_to), held_from
       from (
-        select *, 1 as step from handed
+        select * from handed
         union all select *, null, created_at, 0 from known where is_first and id in (select id from handed)
       ) h
     ), dated as materialized (
