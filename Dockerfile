@@ -20,7 +20,9 @@ LABEL org.opencontainers.image.title="safety-sync" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 # SAFETY_SYNC_CONTAINER: DATABASE_URL is required. HTTP_HOST: the loopback of a container is reached by nobody.
+# MALLOC_ARENA_MAX: with several arenas glibc keeps some 15 MB more of freed buffers.
 ENV NODE_ENV=production \
+    MALLOC_ARENA_MAX=1 \
     SAFETY_SYNC_CONTAINER=1 \
     HTTP_HOST=0.0.0.0
 WORKDIR /app
