@@ -13,14 +13,20 @@ from (
   left join safety.reporting_clock z on z.account_id = f.account_id
   where f._deleted_at is null
   union all
-  select s.account_id, s.id, s.due_on, s.form_id, s.assignee_id, coalesce(z.today, (now() at time zone 'UTC')::date),
-    case when not s.is_open then (coalesce(s.resolved_at, s.valid_from) at time zone coalesce(z.timezone, 'UTC'))::date end
-  from safety.followup_states s
-  join safety.followups f on f.account_id = s.account_id and f.id = s.id
-  left join safety.reporting_clock z on z.account_id = s.account_id
-  where f._deleted_at is null and s.due_on is distinct from f.due_on
-    and s.due_on >= (s.valid_from at time zone coalesce(z.timezone, 'UTC'))::date
-    and s.due_on < (s.valid_to at time zone coalesce(z.timezone, 'UTC'))::date
+  select s.account_id, s.id, s.due_on, s.form_id, s.assignee_id, s.today,
+    case when not s.was_open then (s.resolved_at at time zone s.zone)::date end
+  from (
+    select s.account_id, s.id, s.due_on, s.form_id, s.assignee_id, s.valid_from, s.valid_to,
+      coalesce(z.today, (now() at time zone 'UTC')::date) as today, coalesce(z.timezone, 'UTC') as zone,
+      first_value(s.is_open) over last as was_open, first_value(coalesce(s.resolved_at, s.valid_from)) over last as resolved_at
+    from safety.followup_states s
+    join safety.followups f on f.account_id = s.account_id and f.id = s.id
+    left join safety.reporting_clock z on z.account_id = s.account_id
+    where f._deleted_at is null and s.due_on is distinct from f.due_on
+    -- The last state with this due day: it may have been completed late, before it was moved.
+    window last as (partition by s.account_id, s.id, s.due_on order by s.valid_from desc)
+  ) s
+  where s.due_on >= (s.valid_from at time zone s.zone)::date and s.due_on < (s.valid_to at time zone s.zone)::date
 ) d
 left join safety.labels form on form.account_id = d.account_id and form.kind = 'form' and form.id = d.form_id::text
 left join safety.names form_name on form_name.account_id = d.account_id and form_name._key = 'form:' || d.form_id

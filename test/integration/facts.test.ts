@@ -174,6 +174,7 @@ test('due_followups has one row for each due day that came: done in time, late o
     'still to come': [state(20, -5)],
     'moved in advance': [state(20, 10), state(15, 3)],
     'moved too late': [state(20, 10), state(5, 3), state(3, 3, 3)],
+    'late, then moved': [state(20, 10), state(5, 10, 5), state(2, -9)],
     'moved again': [state(30, 20), state(15, 10), state(9, 2), state(1, -9)],
     gone: [state(20, 10)],
   };
@@ -187,6 +188,7 @@ test('due_followups has one row for each due day that came: done in time, late o
   );
   expect(found.map(({ one }) => one)).toEqual([
     'in time: due 10, done 12, in time: true',
+    'late, then moved: due 10, done 5, in time: false',
     'late: due 10, done 5, in time: false',
     'moved again: due 10, done never, in time: false',
     'moved again: due 2, done never, in time: false',

@@ -214,8 +214,10 @@ test('a list that fails leaves its names, the others are stored, and it is read 
   expect(runFailure(await sync(worker))).toMatchObject({ code: 'server_error' });
   expect(await count(worker, `safety.names where kind = 'form' and _deleted_at is not null`)).toBe(0);
   expect(await count(worker, `safety.names where name = 'A new role'`)).toBe(1);
-  // By hand the failure is told as long as it lasts.
+  // By hand the failure is told as long as it lasts, and the run with the service's request id stays the last one.
+  const runs = await count(worker, 'safety_sync.runs');
   expect(runFailure(await sync(worker, 'manual'))).toMatchObject({ code: 'server_error' });
+  expect(await count(worker, 'safety_sync.runs')).toBe(runs);
   expect(await sync(worker)).toMatchObject({ outcome: 'skipped' });
   // Nor is it over because another list was read meanwhile.
   requested(worker);
@@ -244,6 +246,19 @@ test('a list that comes back empty, or with less than half of its names, removes
   expect(await worker.run('names', { force: true, allowMassDelete: true })).toMatchObject({ note: null });
   const live = `safety.names where kind in ('form', 'role') and _deleted_at is null`;
   expect(await count(worker, live)).toBe(forms.size);
+});
+
+test('a list that announces pages, and refuses them, is not taken for one that is not offered', async () => {
+  const worker = await open();
+  expectSucceeded(await sync(worker));
+  const { hooks, faults } = worker.sandbox;
+  hooks.rewriteResponse = ({ method }, response) =>
+    method === 'fieldoffices.list' ? { ...response, paging: { total: 99, last_page: 2 } } : response;
+  for (let pass = 1; pass <= 6; pass += 1)
+    faults.next(({ params }) => 'page' in params, { kind: 'error', error: 'parameter_unexpected' });
+  await later(worker, '1 day');
+  expect(runFailure(await sync(worker))).toMatchObject({ code: 'read_incomplete' });
+  expect(await count(worker, `safety.names where kind = 'field_office' and _deleted_at is not null`)).toBe(0);
 });
 
 test('a data list that is gone at the source has no items, and fails nothing', async () => {

@@ -1,5 +1,4 @@
 /** The service's client for readers: lists and objects, with retries, within the limits, each request with a current token. */
-import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
 import pRetry from 'p-retry';
 import { backoff } from '../../shared/backoff.ts';
@@ -146,8 +145,6 @@ export function createApiClient(options: ApiClientOptions) {
       stop.abort(new SafetySyncError('interrupted', `${method}: stopped before its response`, { cause }));
     };
     if (sources.some((source) => source.aborted)) onAbort();
-    // All requests of a run share one signal; Node.js would warn of a leak from the eleventh listener on.
-    setMaxListeners(0, ...sources);
     for (const source of sources) source.addEventListener('abort', onAbort, { once: true });
     try {
       await options.admit?.(method);

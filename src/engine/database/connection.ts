@@ -1,5 +1,4 @@
 /** The only file of the warehouse that uses postgres.js: everything else gets a drizzle handle or a `StreamSession`. */
-import { setMaxListeners } from 'node:events';
 import type net from 'node:net';
 import { Duplex, Writable } from 'node:stream';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
@@ -196,8 +195,6 @@ export function openConnection(options: ConnectionOptions): Connection {
       query.canceller = null;
     }
   }
-  // Each run waits with the same signal: Node.js would warn of a leak from the eleventh listener on.
-  if (signal !== undefined) setMaxListeners(0, signal);
   const cancelling = signal && setInterval(cancelStatements, CANCEL_AFTER_MS / 4).unref();
 
   /** The end of the newest COPY. Statements that are called later are sent after it: between its rows one would end it. */

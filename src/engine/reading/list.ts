@@ -116,7 +116,8 @@ export async function* readList(
     try {
       page = await (ahead.shift() ?? fetchPage(service, asked, pages + 1));
     } catch (error) {
-      if (pages === 0 || !isBeyondLast(error)) throw error;
+      // A service that does not know the page that it has announced leaves the list incomplete.
+      if (pages === 0 || !isRefused(error)) throw error;
       break;
     }
     const known = names.size;

@@ -47,9 +47,8 @@ export function nothingDue(
   methods: readonly string[] = NAMING_LISTS,
 ): ReadOutcome {
   if (isNoneOffered(states, methods)) return NONE_OFFERED;
-  const failure = waitingFailure(states, methods);
-  if (failure === null || isScheduled) return { kind: 'skipped', reason: 'nothing due' };
-  throw failure;
+  const failure = isScheduled ? null : waitingFailure(states, methods);
+  return { kind: 'skipped', reason: 'nothing due', failure };
 }
 
 export const NONE_OFFERED = { kind: 'skipped', reason: 'the service offers none of these lists' } as const;

@@ -47,7 +47,8 @@ function toNameRecord(kind: string, naming: Naming, item: WireRecord, parentId?:
     ...others,
     ...(key !== null && { _key: nameKey(kind, key) }),
     ...{ kind, id, name, code, parent_id: parentId ?? parent },
-    is_active: typeof active === 'boolean' ? active === isActive : undefined,
+    // A list may show what is deleted, as that of projects does.
+    is_active: typeof active === 'boolean' ? active === isActive && others['deleted'] !== true : undefined,
   };
 }
 

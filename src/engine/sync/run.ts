@@ -114,7 +114,7 @@ export function toEnding(
 ): RunEnding {
   const isSkipped = outcome.kind === 'skipped';
   const text = [isSkipped ? outcome.reason : outcome.note, ...notes].flatMap((one) => one ?? []).join('; ');
-  if (isSkipped) return { outcome: 'skipped', reason: text, dueInMs: outcome.dueInMs };
   const error = outcome.failure ?? failure;
+  if (isSkipped && error === null) return { outcome: 'skipped', reason: text, dueInMs: outcome.dueInMs };
   return error === null ? { outcome: 'succeeded', note: text || null } : { outcome: 'failed', error };
 }
