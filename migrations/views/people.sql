@@ -1,5 +1,6 @@
 -- Runs note each id of a person in the transaction that stores the row, so none is missing before its name is read. A forgotten
--- person is not noted any more, but has a row in safety_sync.forgotten; the id is a pseudonym then, and nothing else has that form.
+-- person is not noted any more, but has a row in safety_sync.forgotten (the id is a pseudonym then, and nothing else has that
+-- form); its pseudonym is noted when that ends.
 -- Readers have no rights in safety_sync: this view reads as its owner and confines its rows itself, as freshness does.
 create or replace view safety.people as
 select p.account_id, p.user_id, coalesce(nullif(u.name, ''), p.user_id collate "default") as name, t.user_id is not null as is_trained_here,

@@ -234,15 +234,19 @@ test('a list that fails leaves its names, the others are stored, and it is read 
   expect(await lastSuccess(worker)).not.toEqual(success);
 });
 
-test('a list that comes back empty, or with less than half of its names, removes none unless that is accepted', async () => {
+test('a list that comes back empty, or with less than half of its names, removes none unless that is accepted; a project that is sent as deleted is not in use', async () => {
   const worker = await open();
   expectSucceeded(await sync(worker));
   const { forms, roles } = worker.sandbox.store.lists;
   for (const id of [...forms.keys()].slice(0, Math.floor(forms.size / 2) + 1)) forms.delete(id);
   for (const id of [...roles.keys()]) roles.delete(id);
+  const { projects } = worker.sandbox.store.lists;
+  const [project = ''] = projects.keys();
+  projects.update(project, { active: true, deleted: true });
   await later(worker, '1 day');
   const note = expect.stringMatching(/^form, role: less than half of the names came/) as string;
   expect(await sync(worker)).toMatchObject({ outcome: 'succeeded', counts: { deleted: 0 }, note });
+  expect(await count(worker, `safety.names where _key = 'project:${project}' and not is_active`)).toBe(1);
   expect(await worker.run('names', { force: true, allowMassDelete: true })).toMatchObject({ note: null });
   const live = `safety.names where kind in ('form', 'role') and _deleted_at is null`;
   expect(await count(worker, live)).toBe(forms.size);

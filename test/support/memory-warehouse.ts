@@ -72,13 +72,13 @@ export class MemoryWarehouse {
     return new Map(live.map(([key, { text }]) => [key, JSON.parse(text) as WireObject]));
   }
 
-  vanished({ partitions, changedUpToMs = Infinity }: Coverage): Set<string> {
+  vanished({ partitions, late }: Coverage): Set<string> {
     const changedAt = ({ text }: StoredRecord): number =>
       Number((JSON.parse(text) as WireObject)['updated_on'] ?? 0);
     const isCovered = (record: StoredRecord): boolean =>
       record.isLive &&
       (partitions === null || partitions.includes(record.partition ?? '')) &&
-      (changedUpToMs === Infinity || changedAt(record) <= changedUpToMs);
+      (late === undefined || changedAt(record) <= late.fromMs || changedAt(record) > late.toMs);
     const unseen = [...this.records].filter(([key, one]) => isCovered(one) && !this.seen.has(key));
     return new Set(unseen.map(([key]) => key));
   }

@@ -37,6 +37,6 @@ const retire: Verb = {
 };
 
 export const equipmentTypes: Verb = {
-  about: 'equipment types that are not read any more (status names them)',
+  about: 'retire equipment types that are not read any more (status names them)',
   verbs: { retire },
 };

@@ -11,8 +11,11 @@ const AGAIN_DAYS = 7;
 
 /** Ids in rows, each with the row of its person. A join, because Citus plans no subselect in an `or`. */
 const IDS = sql`${userLookups} l left join ${users} u on u.account_id = l.account_id and u.id = l.user_id`;
-/** A row without a hash waits for the service's values, as after less protection; a list brings those of its people. */
-const isUnknown = sql`u._hash is null and (u.id is null or u._deleted_at is not null or l.named_at is not null)`;
+/**
+ * A row without a hash waits for the service's values, as after less protection; a list brings those of its people. The
+ * service knows no pseudonym.
+ */
+const isUnknown = sql`u._hash is null and l.user_id not like 'pseudonym:%' and (u.id is null or u._deleted_at is not null or l.named_at is not null)`;
 
 /** The queries of the reader of people. */
 export const createPeopleReads = (db: Queryable, accountId: string) => ({

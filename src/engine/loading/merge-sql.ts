@@ -129,17 +129,17 @@ export function upsertChildren(parent: TableShape, child: TableShape, scope: Run
 }
 
 /** The live rows `t` in the coverage, and `partition`: the covered partition of each row. */
-function coveredRows(shape: StreamShape, { partitions, only, changedUpToMs }: Coverage, accountId: string) {
+function coveredRows(shape: StreamShape, { partitions, only, late }: Coverage, accountId: string) {
   const { changeTimeColumn } = shape.stream;
   const isCovered =
     only === undefined
       ? sql``
       : sql` and t.${name(only.column)} = any (${toArrayLiteral(only.values)}::text[])`;
-  const isEarly =
-    changedUpToMs === undefined || changeTimeColumn === undefined
+  const isSettled =
+    late === undefined || changeTimeColumn === undefined
       ? sql``
-      : sql` and coalesce(t.${name(changeTimeColumn)}, '-infinity') <= ${timestampLiteral(changedUpToMs)}`;
-  const live = sql`t.account_id = ${accountId} and t._deleted_at is null${isCovered}${isEarly}`;
+      : sql` and (t.${name(changeTimeColumn)} > ${timestampLiteral(late.fromMs)} and t.${name(changeTimeColumn)} <= ${timestampLiteral(late.toMs)}) is not true`;
+  const live = sql`t.account_id = ${accountId} and t._deleted_at is null${isCovered}${isSettled}`;
   if (partitions === null) return { partition: sql`''`, from: sql`${target(shape.parent)} t`, where: live };
   const { partition, join } = partitionOf(shape.stream);
   return {

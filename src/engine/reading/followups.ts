@@ -99,12 +99,13 @@ async function* readEverything(run: FollowupRun, watermark: number | null): Step
   yield* noteRepaired(run, open);
   const outcome = toOutcome(run, { watermark: nextWatermark(watermark, first) });
   if (first === undefined || outcome.failure !== null) return outcome;
-  const changedUpToMs = Math.max(newestMs, first.timeMs - LATE_MS);
+  // A time in the service's future is an error of the data.
+  const late = { fromMs: Math.max(newestMs, first.timeMs - LATE_MS), toMs: first.timeMs + LATE_MS };
   const totals = [announced, await run.askTotal()].filter((total) => total !== undefined);
   const tookMs = Math.round(read.service.clock.monotonicMs() - begunMs);
   return {
     ...outcome,
-    covered: { partitions: null, changedUpToMs },
+    covered: { partitions: null, late },
     state: { ...outcome.state, completeRead: { tookMs, totals } },
     ...(watermark !== null && { repairUpToMs: watermark }),
   };

@@ -3,6 +3,7 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Descriptions } from '../../dictionary/description.ts';
 import type { OptionalMethod } from './optional-methods.ts';
 import type { Received } from '../../shared/received.ts';
+import type { TimeSlice } from './state.ts';
 
 /** A declaration's `name`, in lower case with hyphens; the registry lists all names. */
 export type StreamName = string;
@@ -85,8 +86,8 @@ export interface StateHistory {
 export interface Coverage {
   /** The partitions that were read (`partitionedBy`); null: the whole account. */
   readonly partitions: readonly string[] | null;
-  /** Rows that the source changed later are not covered: a response that is late does not show them. ms since 1970. */
-  readonly changedUpToMs?: number;
+  /** Rows that the source changed after `fromMs`, up to `toMs`, are not covered: a response that is late does not show them. */
+  readonly late?: TimeSlice;
   /** Only rows with one of these values. */
   readonly only?: { readonly column: string; readonly values: readonly string[] };
 }

@@ -82,6 +82,10 @@ export const listForgotten = async ({ db, settings: { accountId } }: RunContext)
 export async function cancelForgetting(context: RunContext, id: string): Promise<string | null> {
   const { accountId } = context.settings;
   const person = (await pseudonymsOf(context)).of(id.trim());
+  // Earlier states keep the pseudonym, so it stays a person of its own.
+  await context.db.execute(sql`insert into safety_sync.user_lookups (account_id, user_id)
+    select distinct account_id, person from safety_sync.forgotten where account_id = ${accountId} and person = ${person}
+    on conflict (account_id, user_id) do nothing`);
   const { count } = await context.db.execute(
     sql`delete from safety_sync.forgotten where account_id = ${accountId} and person = ${person}`,
   );

@@ -1,7 +1,7 @@
 /** Drift is found by counting; ranges that the service does not return stay open (contract, §8). */
 import { describe, expect, test } from 'vitest';
 import type { RequestLogEntry } from '../../../src/sandbox/index.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
 import {
   failedBy,
   followups,
@@ -155,6 +155,15 @@ describe('counting', () => {
     expect([stored().has('late-1'), stored().has('late-2'), stored().has(old)]).toEqual([true, true, false]);
     worker.sandbox.hooks.beforeResponse = undefined;
     worker.sandbox.hooks.rewriteResponse = undefined;
+    await sync();
+    await isEqual();
+  });
+
+  test('a deletion is found also where the time of the last change lies in the future', async () => {
+    await start();
+    followups().update(idAt(9), { updated_on: worker.serviceNow() + 30 * DAY_MS });
+    await sync();
+    followups().delete(idAt(9));
     await sync();
     await isEqual();
   });
