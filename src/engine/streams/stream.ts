@@ -3,7 +3,6 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Descriptions } from '../../dictionary/description.ts';
 import type { OptionalMethod } from './optional-methods.ts';
 import type { Received } from '../../shared/received.ts';
-import type { TimeSlice } from './state.ts';
 
 /** A declaration's `name`, in lower case with hyphens; the registry lists all names. */
 export type StreamName = string;
@@ -87,7 +86,7 @@ export interface Coverage {
   /** The partitions that were read (`partitionedBy`); null: the whole account. */
   readonly partitions: readonly string[] | null;
   /** Rows that the source changed after `fromMs`, up to `toMs`, are not covered: a response that is late does not show them. */
-  readonly late?: TimeSlice;
+  readonly late?: { readonly fromMs: number; readonly toMs: number };
   /** Only rows with one of these values. */
   readonly only?: { readonly column: string; readonly values: readonly string[] };
 }
