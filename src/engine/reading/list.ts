@@ -116,8 +116,9 @@ export async function* readList(
     try {
       page = await (ahead.shift() ?? fetchPage(service, asked, pages + 1));
     } catch (error) {
-      // A service that does not know the page that it has announced leaves the list incomplete.
       if (pages === 0 || !isRefused(error)) throw error;
+      // It announces pages, and does not take their numbers: the method is there, and the list is not.
+      if (!isBeyondLast(error)) throw incomplete(asked, { names, total, isComplete: false });
       break;
     }
     const known = names.size;
