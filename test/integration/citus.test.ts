@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { writeViewSettings } from '../../src/warehouse/view-settings.ts';
 import { readRuns } from '../../src/engine/control-tables/runs.ts';
-import { forgetPerson } from '../../src/engine/sync/forget.ts';
+import { cancelForgetting, forgetPerson } from '../../src/engine/sync/forget.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { inDatabase, joinCluster, nodesOf } from '../support/citus-nodes.ts';
@@ -189,12 +189,14 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
       pseudonymize: [],
       key: 'a key of at least 32 characters, so',
     };
-    await forgetPerson({ ...south.context, privacy }, person?.id ?? '');
+    const context = { ...south.context, privacy };
+    const { pseudonym } = await forgetPerson(context, person?.id ?? '');
     const left = await south.query<{ ids: number; notes: number }>(
       `select (select count(*)::int from safety.followups where account_id = 'south' and assignee_id = '${person?.id ?? ''}') as ids,
         (select count(note)::int from safety.followup_messages where account_id = 'south') as notes`,
     );
     expect(left).toEqual([{ ids: 0, notes: 0 }]);
+    expect(await cancelForgetting(context, person?.id ?? '')).toBe(pseudonym);
   }, 120_000);
 
   test('a loader that is no superuser needs only usage on the schemas and rights on the tables', async () => {
