@@ -166,7 +166,7 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
   const { onCitus = false, onTables, signal } = options;
   const connection = openConnection({ url, applicationName: APPLICATION, isSession: true, signal });
   // Connects with its first statement.
-  const watcher = openConnection({ url, applicationName: 'safety-sync' });
+  const watcher = openConnection({ url });
   try {
     const [server] = await connection.query<{ version: string; encoding: string; pid: number }>(
       `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding, pg_backend_pid() as pid, ${OWN_SETTINGS}`,

@@ -5,9 +5,6 @@ import tls from 'node:tls';
 import { SECOND_MS } from '../../shared/time.ts';
 import type { DatabaseAddress } from './database-url.ts';
 
-/** Seconds after which an idle connection is probed, by both sides: an unreachable peer is noticed within a minute or two. */
-export const KEEP_ALIVE_SECONDS = 30;
-
 export const toConnectionError = (code: string, message: string): Error =>
   Object.assign(new Error(message), { code });
 
