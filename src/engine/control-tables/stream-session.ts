@@ -26,18 +26,10 @@ export interface SessionContext {
   readonly databaseUrl: string;
   /** Ends the wait, and long statements. */
   readonly signal: AbortSignal;
-  readonly events: SessionEvents;
-}
-
-export interface SessionEvents {
-  /** Called once when the session waits. `holder`: a description of the run that has the stream. */
-  readonly onWait?: (stream: StreamName, holder: string) => void;
-}
-
-interface SessionRequest {
-  readonly stream: StreamName;
-  /** While another run has the stream: `skip` gives up, `wait` waits until the lock is free or the signal is aborted. */
-  readonly whenBusy: 'skip' | 'wait';
+  readonly events: {
+    /** Called once when the session waits. `holder`: a description of the run that has the stream. */
+    readonly onWait?: (stream: StreamName, holder: string) => void;
+  };
 }
 
 const LOCK_POLL_MS = 250;
@@ -76,12 +68,12 @@ const ADVANCE = `update safety_sync.stream_state
   returning (complete_until at time zone 'UTC' - interval '1 microsecond') at time zone 'UTC' as now`;
 
 /**
- * Works in a session that holds the stream's lock, and closes it. undefined: another run has the stream, and `whenBusy` is `skip`.
- * Error: `account_busy`.
+ * Works in a session that holds the stream's lock, and closes it. While another run has the stream, `skip` returns undefined, and
+ * `wait` waits until the lock is free or the signal is aborted. Error: `account_busy`.
  */
 export async function withStreamSession<T>(
   { settings: { accountId }, databaseUrl: url, signal, events }: SessionContext,
-  { stream, whenBusy }: SessionRequest,
+  { stream, whenBusy }: { readonly stream: StreamName; readonly whenBusy: 'skip' | 'wait' },
   work: (session: StreamSession) => Promise<T>,
 ): Promise<T | undefined> {
   const key = { accountId, stream };
@@ -134,12 +126,13 @@ function buildSession(connection: Connection, backendPid: number, { accountId, s
       transactionTime = null;
       await connection.query('rollback').catch(() => undefined);
     },
-    /** The error, or `lock_lost` if the connection broke, because the staging tables are then gone, too. */
-    async explain(error: SafetySyncError): Promise<SafetySyncError> {
-      if (!error.code.startsWith('database_') && error.code !== 'interrupted') return error;
-      // A connection that breaks shows it with the next statement at the latest.
-      await connection.query('select').catch(() => undefined);
-      return connection.lost.aborted ? lockLost(error) : error;
+    /**
+     * After a rollback, because a connection that breaks shows it with the next statement at the latest: the error, or `lock_lost`
+     * if the connection broke, because the staging tables are then gone, too.
+     */
+    explain(error: SafetySyncError): SafetySyncError {
+      const mayFollow = error.code.startsWith('database_') || error.code === 'interrupted';
+      return mayFollow && connection.lost.aborted ? lockLost(error) : error;
     },
   };
 }

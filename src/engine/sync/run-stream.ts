@@ -118,7 +118,7 @@ async function runInSession(
   } catch (caught) {
     // Unfinished statements still use the session, and an open transaction would roll back the closing of the run.
     await (load === undefined ? session.rollback() : load.abort());
-    const error = await session.explain(toKnownError(caught, signal));
+    const error = session.explain(toKnownError(caught, signal));
     const ending = { outcome: 'failed', error } as const;
     Object.assign(meter, { watermarkAfter: watermark, repaired: null });
     const close = (to: Queryable) => updateRun(to, { accountId, runId }, { counts: null, meter, ending });
