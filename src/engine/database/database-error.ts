@@ -55,10 +55,6 @@ const ADVICE: Readonly<Record<string, string>> = {
   '25006': READ_ONLY_ADVICE,
   TLS_NOT_OFFERED:
     'This PostgreSQL does not speak TLS: switch it on there (ssl = on), or take sslmode out of DATABASE_URL.',
-  '23503':
-    'Another program, or a foreign key that was added by hand, is in the way: take the key away, and run safety-sync reconcile for the stream.',
-  '23505':
-    'A unique index or constraint refuses a row: drop it if it was added by hand, else rebuild the indexes of the table that is named (reindex table …).',
   '40P01':
     'Another session and this one waited for each other, so PostgreSQL ended this one; nothing is half stored. Run the command again. If it returns, find out what else writes to the schema safety or locks its tables.',
   '22023': OPTIONS_ADVICE,
