@@ -153,7 +153,7 @@ export function openConnection(options: ConnectionOptions) {
     onnotice: () => undefined,
     onclose: () => {
       if (!isSession) return;
-      const broken = toConnectionError('CONNECTION_CLOSED', 'the database session broke');
+      const broken = toDatabaseError(toConnectionError('CONNECTION_CLOSED', 'the database session broke'));
       lost.abort(broken);
       // The driver loses a statement that it gets while the connection ends, and a COPY with all rows sent never ends.
       setImmediate(() => open.forEach(({ reject }) => reject(broken)));
@@ -188,7 +188,8 @@ export function openConnection(options: ConnectionOptions) {
       const { query, result } = send();
       const statement = { text, query, sinceMs: performance.now(), reject };
       open.add(statement);
-      void result.then(resolve, reject).then(() => open.delete(statement));
+      const refuse = (error: unknown): void => reject(toDatabaseError(error));
+      void result.then(resolve, refuse).then(() => open.delete(statement));
     });
   }
 
@@ -212,11 +213,7 @@ export function openConnection(options: ConnectionOptions) {
     db: drizzle(followed(client) as unknown as postgres.Sql),
     /** Runs one statement as text; parameters and results are text, numbers, booleans or null. */
     async query<Row>(text: string, parameters: readonly unknown[] = []): Promise<Row[]> {
-      try {
-        return (await ask(client, [text, parameters as never[], { prepare: true }])) as Row[];
-      } catch (error) {
-        throw toDatabaseError(error);
-      }
+      return (await ask(client, [text, parameters as never[], { prepare: true }])) as Row[];
     },
     /**
      * `copy … from stdin`: sends the lines, resolves when PostgreSQL has taken them. On a session `query` and other COPYs
@@ -225,7 +222,7 @@ export function openConnection(options: ConnectionOptions) {
     async copy(text: string, lines: readonly (string | Buffer)[]): Promise<void> {
       const sent = follow(text, () => sendCopy(client, text, lines));
       copied = sent.catch(() => undefined);
-      await sent.catch((error: unknown) => Promise.reject(toDatabaseError(error)));
+      await sent;
     },
     /** Aborted when a session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
     lost: lost.signal,
