@@ -13,11 +13,6 @@ import { type Connection, openConnection } from '../database/connection.ts';
 import { OWN_SETTINGS } from '../database/session-settings.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 
-/** `isOfClock`: the clock was not set back, so it is `now()`, too. */
-interface SessionTime extends TransactionTime {
-  readonly isOfClock: boolean;
-}
-
 export type StreamSession = ReturnType<typeof buildSession>;
 
 /** The part of a run's context that a session needs. */
@@ -101,12 +96,13 @@ export async function withStreamSession<T>(
 function buildSession(connection: Connection, backendPid: number, { accountId, stream }: StreamKey) {
   const broke = 'the database connection that held the lock broke';
   const lockLost = (cause?: unknown) => new SafetySyncError('lock_lost', broke, { cause });
-  let transactionTime: SessionTime | null = null;
+  /** Of the open transaction. `isOfClock`: the clock was not set back, so it is `now()`, too. */
+  let transactionTime: (TransactionTime & { readonly isOfClock: boolean }) | null = null;
   return {
     connection,
     backendPid,
     /** Begins the one transaction of the session, unless it is open. Later statements belong to it. */
-    async begin(): Promise<SessionTime> {
+    async begin() {
       if (transactionTime !== null) return transactionTime;
       const sent = connection.query('begin');
       const begun = connection.query<{ pid: number; now: string }>(BEGUN);
