@@ -149,9 +149,7 @@ export async function readRuns(
 }
 
 /** For a run that waits for the lock of the stream. */
-export async function describeOpenRun(db: Queryable, key: StreamKey): Promise<string> {
-  const [run] = await db.execute<{ said: string }>(sql`
-    select format('run %s (%s, %s)', run_id, kind, owner) as said from ${runs}
-    where ${isOf(key)} and status = 'running' order by run_id desc limit 1`);
-  return run?.said ?? 'another run';
+export async function describeOpenRun(db: Queryable, { accountId, stream }: StreamKey): Promise<string> {
+  const [run] = await readRuns(db, [accountId], { stream });
+  return run?.status === 'running' ? `run ${run.run_id} (${run.kind}, ${run.owner})` : 'another run';
 }
