@@ -72,8 +72,7 @@ export async function withStreamSession<T>(
   work: (session: StreamSession) => Promise<T>,
 ): Promise<T | undefined> {
   const key = { accountId, stream };
-  const applicationName = sessionName(stream);
-  const connection = openConnection({ url, applicationName, isSession: true, signal });
+  const connection = openConnection({ url, applicationName: sessionName(stream), isSession: true, signal });
   try {
     await connection.query(SESSION_SETTINGS);
     for (let waited = false; ; waited = true) {
