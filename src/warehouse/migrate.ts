@@ -2,7 +2,7 @@
 import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import { type Connection, openConnection, type TextQueries } from '../engine/database/connection.ts';
-import { databaseCode, toDatabaseError } from '../engine/database/database-error.ts';
+import { databaseCode } from '../engine/database/database-error.ts';
 import { DEFINITIONS, MIGRATION_FILES } from '../engine/database/definitions.ts';
 import { LEDGER, type MigrationStatus, readMigrationStatus } from '../engine/database/migration-status.ts';
 import { sessionName } from '../engine/control-tables/stream-session.ts';
@@ -166,7 +166,7 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
   const { onCitus = false, onTables, signal } = options;
   const connection = openConnection({ url, applicationName: APPLICATION, isSession: true, signal });
   // Connects with its first statement.
-  const watcher = openConnection({ url, applicationName: 'safety-sync' });
+  const watcher = openConnection({ url });
   try {
     const [server] = await connection.query<{ version: string; encoding: string; pid: number }>(
       `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding, pg_backend_pid() as pid, ${OWN_SETTINGS}`,
@@ -197,8 +197,6 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
     const readerAdvice = await grantReader(connection);
     if (onCitus || isDistributed) await grantControl(connection);
     return { applied: status.pending, known: status.known, readerAdvice, distributed };
-  } catch (error) {
-    throw toDatabaseError(error);
   } finally {
     await watcher.close();
     // Ends the session, and with it the lock.

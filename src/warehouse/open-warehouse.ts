@@ -14,12 +14,7 @@ export function openWarehouse(
   currentUrl: () => string,
   { warn, signal }: Pick<MigrateOptions, 'warn' | 'signal'>,
 ) {
-  const connection = openConnection({
-    url: currentUrl,
-    applicationName: 'safety-sync',
-    max: MAX_CONNECTIONS,
-    signal,
-  });
+  const connection = openConnection({ url: currentUrl, max: MAX_CONNECTIONS, signal });
   return {
     /** With the current password. */
     get url() {
@@ -32,7 +27,7 @@ export function openWarehouse(
     assertMigrated: () => assertMigrated(connection),
     /** Opens a connection in addition to the existing ones, and closes it. Error: `database_unreachable`, also if it is read-only. */
     async tryConnecting() {
-      const tried = openConnection({ url: currentUrl(), applicationName: 'safety-sync' });
+      const tried = openConnection({ url: currentUrl() });
       try {
         const [server] = await tried.query<{ is_read_only: boolean }>(
           `select current_setting('transaction_read_only')::boolean as is_read_only`,
@@ -50,7 +45,7 @@ export function openWarehouse(
      * keep the two apart, so false is no proof.
      */
     async sharesSessions(): Promise<boolean> {
-      const two = [1, 2].map(() => openConnection({ url: currentUrl(), applicationName: 'safety-sync' }));
+      const two = [1, 2].map(() => openConnection({ url: currentUrl() }));
       try {
         const pids = new Set<number | undefined>();
         for (const client of [...two, ...two, ...two])

@@ -32,8 +32,9 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     },
     {
       breaks: 'dead runs are not closed',
-      file: 'src/engine/sync/run-stream.ts',
-      search: '  await closeOpenRuns(db, scope);\n',
+      file: 'src/engine/control-tables/runs.ts',
+      search:
+        "  await db.execute(sql`update ${runs} set ${AS_DIED} where ${isOf(key)} and status = 'running'`);\n",
       tests: ['test/contract/streams-battery.test.ts > dead worker'],
     },
     {

@@ -1,9 +1,8 @@
 /** Reads and writes `safety_sync.request_budget`, each time in a transaction of its own and by the database's clock. */
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { toIso } from '../../shared/time.ts';
 import type { Queryable } from '../database/connection.ts';
 import { asInserted, joinColumns, msOf, of } from '../database/sql-names.ts';
-import { toDatabaseError } from '../database/database-error.ts';
 import { requestBudget } from './control-tables.ts';
 
 /** Times in ms since 1970; whole ones, so that they are found again as they were written. */
@@ -22,21 +21,18 @@ const timesOf = (budget: Budget | null) =>
   );
 
 export function createBudgetStore(db: Queryable, accountId: string) {
-  const execute = async (statement: SQL) =>
-    await db.execute(statement).catch((error: unknown) => Promise.reject(toDatabaseError(error)));
-
   return {
     async read(): Promise<{ nowMs: number; state: Budget | null }> {
-      const [row] = await execute(sql`
+      const [row] = await db.execute<{ nowMs: number; state: Budget | null }>(sql`
         select ${msOf('clock_timestamp()')} as "nowMs", case when saved_since is not null then
           jsonb_build_object('savedSinceMs', ${msOf('saved_since')}, 'blockedAtMs', ${msOf('blocked_at')},
             'blockedUntilMs', ${msOf('blocked_until')}, 'probeUntilMs', ${msOf('probe_until')}) end as state
         from (select ${accountId}::text as account_id) a left join ${requestBudget} using (account_id)`);
-      return row as { nowMs: number; state: Budget | null };
+      return row ?? { nowMs: 0, state: null };
     },
     /** False when another process has changed it meanwhile. */
     async replace(before: Budget | null, after: Budget): Promise<boolean> {
-      const changed = await execute(sql`
+      const changed = await db.execute(sql`
         insert into ${requestBudget} as b (account_id, ${joinColumns(COLUMNS)}) values (${accountId}, ${timesOf(after)})
         on conflict (account_id) do update set ${asInserted(COLUMNS)}
         where (${of('b', COLUMNS)}) is not distinct from (${timesOf(before)}) returning account_id`);

@@ -24,11 +24,6 @@ export function addCounts(into: RecordCounts, more: Readonly<RecordCounts>): voi
 const AS_DIED = sql.raw(`status = 'failed', finished_at = statement_timestamp(), error_code = 'worker_died',
   error_message = 'the worker ' || owner || ', or its database session, ended without closing this run; nothing was half stored'`);
 
-/** Runs that are still open although this session holds the stream's lock. */
-export async function closeOpenRuns(db: Queryable, key: StreamKey): Promise<void> {
-  await db.execute(sql`update ${runs} set ${AS_DIED} where ${isOf(key)} and status = 'running'`);
-}
-
 /**
  * Closes the open runs of these accounts with an ended session; called before runs are shown. A run begins after its
  * session, and closes its record before it, so a record from before the list of backends that still says `running`
@@ -48,11 +43,13 @@ export async function closeDeadRuns(db: Queryable, accountIds: readonly string[]
   if (found.length > 0) await db.execute(sql`update ${runs} set ${AS_DIED} where ${dead}`);
 }
 
-/** Records a run that begins. */
+/** Records a run that begins. Another one that is still open, although this session holds the stream's lock, is dead. */
 export async function recordRun(
   db: Queryable,
   run: Omit<typeof runs.$inferInsert, 'status' | 'program_version'>,
 ): Promise<number> {
+  const key = { accountId: run.account_id, stream: run.stream };
+  await db.execute(sql`update ${runs} set ${AS_DIED} where ${isOf(key)} and status = 'running'`);
   const [recorded] = await db
     .insert(runs)
     .values({ ...run, status: 'running', program_version: VERSION })
@@ -152,9 +149,7 @@ export async function readRuns(
 }
 
 /** For a run that waits for the lock of the stream. */
-export async function describeOpenRun(db: Queryable, key: StreamKey): Promise<string> {
-  const [run] = await db.execute<{ said: string }>(sql`
-    select format('run %s (%s, %s)', run_id, kind, owner) as said from ${runs}
-    where ${isOf(key)} and status = 'running' order by run_id desc limit 1`);
-  return run?.said ?? 'another run';
+export async function describeOpenRun(db: Queryable, { accountId, stream }: StreamKey): Promise<string> {
+  const [run] = await readRuns(db, [accountId], { stream });
+  return run?.status === 'running' ? `run ${run.run_id} (${run.kind}, ${run.owner})` : 'another run';
 }

@@ -13,11 +13,6 @@ import { type Connection, openConnection } from '../database/connection.ts';
 import { OWN_SETTINGS } from '../database/session-settings.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 
-/** `isOfClock`: the clock was not set back, so it is `now()`, too. */
-interface SessionTime extends TransactionTime {
-  readonly isOfClock: boolean;
-}
-
 export type StreamSession = ReturnType<typeof buildSession>;
 
 /** The part of a run's context that a session needs. */
@@ -26,18 +21,10 @@ export interface SessionContext {
   readonly databaseUrl: string;
   /** Ends the wait, and long statements. */
   readonly signal: AbortSignal;
-  readonly events: SessionEvents;
-}
-
-export interface SessionEvents {
-  /** Called once when the session waits. `holder`: a description of the run that has the stream. */
-  readonly onWait?: (stream: StreamName, holder: string) => void;
-}
-
-interface SessionRequest {
-  readonly stream: StreamName;
-  /** While another run has the stream: `skip` gives up, `wait` waits until the lock is free or the signal is aborted. */
-  readonly whenBusy: 'skip' | 'wait';
+  readonly events: {
+    /** Called once when the session waits. `holder`: a description of the run that has the stream. */
+    readonly onWait?: (stream: StreamName, holder: string) => void;
+  };
 }
 
 const LOCK_POLL_MS = 250;
@@ -76,17 +63,16 @@ const ADVANCE = `update safety_sync.stream_state
   returning (complete_until at time zone 'UTC' - interval '1 microsecond') at time zone 'UTC' as now`;
 
 /**
- * Works in a session that holds the stream's lock, and closes it. undefined: another run has the stream, and `whenBusy` is `skip`.
- * Error: `account_busy`.
+ * Works in a session that holds the stream's lock, and closes it. While another run has the stream, `skip` returns undefined, and
+ * `wait` waits until the lock is free or the signal is aborted. Error: `account_busy`.
  */
 export async function withStreamSession<T>(
   { settings: { accountId }, databaseUrl: url, signal, events }: SessionContext,
-  { stream, whenBusy }: SessionRequest,
+  { stream, whenBusy }: { readonly stream: StreamName; readonly whenBusy: 'skip' | 'wait' },
   work: (session: StreamSession) => Promise<T>,
 ): Promise<T | undefined> {
   const key = { accountId, stream };
-  const applicationName = sessionName(stream);
-  const connection = openConnection({ url, applicationName, isSession: true, signal });
+  const connection = openConnection({ url, applicationName: sessionName(stream), isSession: true, signal });
   try {
     await connection.query(SESSION_SETTINGS);
     for (let waited = false; ; waited = true) {
@@ -109,12 +95,13 @@ export async function withStreamSession<T>(
 function buildSession(connection: Connection, backendPid: number, { accountId, stream }: StreamKey) {
   const broke = 'the database connection that held the lock broke';
   const lockLost = (cause?: unknown) => new SafetySyncError('lock_lost', broke, { cause });
-  let transactionTime: SessionTime | null = null;
+  /** Of the open transaction. `isOfClock`: the clock was not set back, so it is `now()`, too. */
+  let transactionTime: (TransactionTime & { readonly isOfClock: boolean }) | null = null;
   return {
     connection,
     backendPid,
     /** Begins the one transaction of the session, unless it is open. Later statements belong to it. */
-    async begin(): Promise<SessionTime> {
+    async begin() {
       if (transactionTime !== null) return transactionTime;
       const sent = connection.query('begin');
       const begun = connection.query<{ pid: number; now: string }>(BEGUN);
@@ -134,12 +121,13 @@ function buildSession(connection: Connection, backendPid: number, { accountId, s
       transactionTime = null;
       await connection.query('rollback').catch(() => undefined);
     },
-    /** The error, or `lock_lost` if the connection broke, because the staging tables are then gone, too. */
-    async explain(error: SafetySyncError): Promise<SafetySyncError> {
-      if (!error.code.startsWith('database_') && error.code !== 'interrupted') return error;
-      // A connection that breaks shows it with the next statement at the latest.
-      await connection.query('select').catch(() => undefined);
-      return connection.lost.aborted ? lockLost(error) : error;
+    /**
+     * After a rollback, because a connection that breaks shows it with the next statement at the latest: the error, or `lock_lost`
+     * if the connection broke, because the staging tables are then gone, too.
+     */
+    explain(error: SafetySyncError): SafetySyncError {
+      const mayFollow = error.code.startsWith('database_') || error.code === 'interrupted';
+      return mayFollow && connection.lost.aborted ? lockLost(error) : error;
     },
   };
 }

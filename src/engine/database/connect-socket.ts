@@ -1,12 +1,10 @@
 /** Connects to PostgreSQL, through TLS as `sslmode` says. postgres.js gets a socket that is ready, or one that fails. */
 import { once } from 'node:events';
 import net from 'node:net';
+import { addAbortSignal } from 'node:stream';
 import tls from 'node:tls';
 import { SECOND_MS } from '../../shared/time.ts';
 import type { DatabaseAddress } from './database-url.ts';
-
-/** Seconds after which an idle connection is probed, by both sides: an unreachable peer is noticed within a minute or two. */
-export const KEEP_ALIVE_SECONDS = 30;
 
 export const toConnectionError = (code: string, message: string): Error =>
   Object.assign(new Error(message), { code });
@@ -51,13 +49,9 @@ export async function connectSocket(address: DatabaseAddress, signal: AbortSigna
   const place = path ?? `${host}:${port}`;
   // Without Nagle's algorithm, because each small COPY would wait some 40 ms for an acknowledgement.
   const target = path === undefined ? { host, port, noDelay: true } : { path };
-  signal.throwIfAborted();
-  const socket = net.connect(target);
+  // `net.connect`, if it gets the signal, keeps each socket for as long as the signal lives.
+  const socket = addAbortSignal(signal, net.connect(target));
   failWhenClosed(socket);
-  // Node.js, if it gets the signal, keeps each socket for as long as the signal lives.
-  const onAbort = (): void => void socket.destroy();
-  signal.addEventListener('abort', onAbort);
-  socket.once('close', () => signal.removeEventListener('abort', onAbort));
   const late = toConnectionError(
     'CONNECT_TIMEOUT',
     `no connection to ${place} within ${connectTimeoutSeconds} s`,

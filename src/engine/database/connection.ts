@@ -3,9 +3,9 @@ import type net from 'node:net';
 import { Duplex, Writable } from 'node:stream';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
-import { MINUTE_MS, SECOND_MS, sleep } from '../../shared/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { toArrayLiteral } from './array-literal.ts';
-import { connectSocket, KEEP_ALIVE_SECONDS, toConnectionError } from './connect-socket.ts';
+import { connectSocket, toConnectionError } from './connect-socket.ts';
 import { toDatabaseError } from './database-error.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { TEXT_SETTINGS } from './session-settings.ts';
@@ -17,8 +17,8 @@ export type Queryable = Pick<Database, 'select' | 'insert' | 'update' | 'delete'
 interface ConnectionOptions {
   /** A function is called at every connection, because a password may be replaced. */
   readonly url: string | (() => string);
-  /** Shown in `pg_stat_activity`. */
-  readonly applicationName: string;
+  /** Shown in `pg_stat_activity`; default: `safety-sync`. */
+  readonly applicationName?: string;
   /** Most connections at once; default: one. */
   readonly max?: number;
   /**
@@ -36,20 +36,7 @@ interface ConnectionOptions {
   readonly silentMs?: number;
 }
 
-export interface Connection {
-  readonly db: Database;
-  /** Runs one statement as text; parameters and results are text, numbers, booleans or null. */
-  query<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>;
-  /**
-   * `copy … from stdin`: sends the lines, resolves when PostgreSQL has taken them. On a session `query` and other COPYs
-   * and statements through `db` wait for it.
-   */
-  copy(statement: string, lines: readonly (string | Buffer)[]): Promise<void>;
-  /** Aborted when a session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
-  readonly lost: AbortSignal;
-  close(): Promise<void>;
-}
-
+export type Connection = ReturnType<typeof openConnection>;
 /** The members of a connection that run statements as text. */
 export type TextQueries = Pick<Connection, 'query'>;
 
@@ -64,14 +51,12 @@ const CANCEL_AFTER_MS = SECOND_MS;
 /** The least that PostgreSQL shows of a statement. */
 const SHOWN_CHARACTERS = 99;
 /**
- * The backends of these statements; behind a pooler, which gives its own numbers, those that run the same text. A backend that
- * waits for the client is not at work: its response, or our COPY, does not arrive.
+ * The sessions that run the same text: a pooler tells no client the number of its backend. A backend that waits for the client is
+ * not at work: its response, or our COPY, does not arrive.
  */
 const IS_AT_WORK = `select from pg_stat_activity
   where usename = session_user and state = 'active' and wait_event_type is distinct from 'Client'
-    and (pid = any ($1::int[]) or left(query, ${SHOWN_CHARACTERS}) = any ($2::text[]))`;
-/** They would keep their locks until the server, too, sees that the connection is gone. */
-const END = `select pg_terminate_backend(pid) from pg_stat_activity where usename = session_user and pid = any ($1::int[])`;
+    and left(query, ${SHOWN_CHARACTERS}) = any ($1::text[])`;
 
 /** The used members of a query of postgres.js. */
 interface Query {
@@ -79,8 +64,6 @@ interface Query {
   reject: (error: unknown) => void;
   /** Cancels it over a connection of its own. */
   canceller: ((query: Query) => Promise<void>) | null;
-  /** The connection that executes it. */
-  readonly state?: { readonly pid: number | null } | null;
 }
 
 /** A statement that was sent, and how it will end. */
@@ -113,8 +96,9 @@ function sendCopy(client: Client, text: string, lines: readonly (string | Buffer
   return { query, result };
 }
 
-export function openConnection(options: ConnectionOptions): Connection {
-  const { url, max = 1, isSession = false, applicationName, silentMs = MINUTE_MS, signal } = options;
+export function openConnection(options: ConnectionOptions) {
+  const { url, max = 1, isSession = false, applicationName = 'safety-sync' } = options;
+  const { silentMs = MINUTE_MS, signal } = options;
   const readAddress = () => parseDatabaseUrl(typeof url === 'function' ? url() : url);
   const address = readAddress();
   const closing = new AbortController();
@@ -127,20 +111,17 @@ export function openConnection(options: ConnectionOptions): Connection {
     const waiting = [...open].filter(({ sinceMs }) => performance.now() - sinceMs > silentMs / 2);
     if (waiting.length === 0) return;
     const { bytesRead } = socket;
-    const pids = toArrayLiteral([...new Set(waiting.flatMap(({ query }) => query.state?.pid ?? []))]);
     const texts = toArrayLiteral(waiting.map(({ text }) => text.slice(0, SHOWN_CHARACTERS)));
-    const second = openConnection({ url, applicationName: 'safety-sync', silentMs: 0 });
+    const second = openConnection({ url, silentMs: 0 });
     try {
       // A role shows nothing of the sessions of the login that has taken it.
       await second.query(`select set_config('role', 'none', false)`);
-      const atWork = await second.query(IS_AT_WORK, [pids, texts]);
+      const atWork = await second.query(IS_AT_WORK, [texts]);
       // A response may have been on its way.
-      await sleep(silentMs / 10);
       if (atWork.length > 0 || socket.bytesRead !== bytesRead) {
         socket.setTimeout(silentMs);
         return;
       }
-      await second.query(END, [pids]);
     } catch {
       // If the second connection fails, the first counts as broken.
     } finally {
@@ -165,15 +146,13 @@ export function openConnection(options: ConnectionOptions): Connection {
   const client = postgres({
     max,
     connect_timeout: address.connectTimeoutSeconds,
-    keep_alive: KEEP_ALIVE_SECONDS,
-    idle_timeout: max === 1 ? 0 : 30,
     // A session that holds a lock must not be recycled.
-    max_lifetime: max === 1 ? null : 30 * 60,
+    max_lifetime: null,
     fetch_types: false,
     onnotice: () => undefined,
     onclose: () => {
       if (!isSession) return;
-      const broken = toConnectionError('CONNECTION_CLOSED', 'the database session broke');
+      const broken = toDatabaseError(toConnectionError('CONNECTION_CLOSED', 'the database session broke'));
       lost.abort(broken);
       // The driver loses a statement that it gets while the connection ends, and a COPY with all rows sent never ends.
       setImmediate(() => open.forEach(({ reject }) => reject(broken)));
@@ -206,7 +185,8 @@ export function openConnection(options: ConnectionOptions): Connection {
       const { query, result } = send();
       const statement = { text, query, sinceMs: performance.now(), reject };
       open.add(statement);
-      void result.then(resolve, reject).then(() => open.delete(statement));
+      const refuse = (error: unknown): void => reject(toDatabaseError(error));
+      void result.then(resolve, refuse).then(() => open.delete(statement));
     });
   }
 
@@ -228,20 +208,22 @@ export function openConnection(options: ConnectionOptions): Connection {
 
   return {
     db: drizzle(followed(client) as unknown as postgres.Sql),
-    async query<Row>(text: string, parameters: readonly unknown[] = []) {
-      try {
-        return (await ask(client, [text, parameters as never[], { prepare: true }])) as Row[];
-      } catch (error) {
-        throw toDatabaseError(error);
-      }
+    /** Runs one statement as text; parameters and results are text, numbers, booleans or null. */
+    async query<Row>(text: string, parameters: readonly unknown[] = []): Promise<Row[]> {
+      return (await ask(client, [text, parameters as never[], { prepare: true }])) as Row[];
     },
-    async copy(text, lines) {
+    /**
+     * `copy … from stdin`: sends the lines, resolves when PostgreSQL has taken them. On a session `query` and other COPYs
+     * and statements through `db` wait for it.
+     */
+    async copy(text: string, lines: readonly (string | Buffer)[]): Promise<void> {
       const sent = follow(text, () => sendCopy(client, text, lines));
       copied = sent.catch(() => undefined);
-      await sent.catch((error: unknown) => Promise.reject(toDatabaseError(error)));
+      await sent;
     },
+    /** Aborted when a session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
     lost: lost.signal,
-    async close() {
+    async close(): Promise<void> {
       // A broken connection sends no reply: do not wait for one.
       await client.end({ timeout: lost.signal.aborted ? 0 : CLOSE_TIMEOUT_SECONDS });
       closing.abort();

@@ -1,4 +1,3 @@
-import { DrizzleQueryError } from 'drizzle-orm';
 import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
 
 /** The error and its causes: drizzle wraps the errors of postgres.js, and Node.js those of several addresses. */
@@ -55,10 +54,6 @@ const ADVICE: Readonly<Record<string, string>> = {
   '25006': READ_ONLY_ADVICE,
   TLS_NOT_OFFERED:
     'This PostgreSQL does not speak TLS: switch it on there (ssl = on), or take sslmode out of DATABASE_URL.',
-  '23503':
-    'Another program, or a foreign key that was added by hand, is in the way: take the key away, and run safety-sync reconcile for the stream.',
-  '23505':
-    'A unique index or constraint refuses a row: drop it if it was added by hand, else rebuild the indexes of the table that is named (reindex table …).',
   '40P01':
     'Another session and this one waited for each other, so PostgreSQL ended this one; nothing is half stored. Run the command again. If it returns, find out what else writes to the schema safety or locks its tables.',
   '22023': OPTIONS_ADVICE,
@@ -72,19 +67,17 @@ const ADVICE: Readonly<Record<string, string>> = {
 const CERTIFICATE_ADVICE =
   'Name the authority of the server’s certificate in sslrootcert (DATABASE_URL) or NODE_EXTRA_CA_CERTS, or ask for less with sslmode=require, without channel_binding.';
 
-/** An earlier statement of the transaction has failed. */
-const ABORTED = '25P02';
-
-/** A statement that was cancelled from outside, or a later one in its transaction. */
-const isCancelled = (error: unknown): boolean => ['57014', ABORTED].includes(databaseCode(error) ?? '');
+/** A statement that was cancelled from outside, and a later one in its transaction. */
+const CANCELLED = ['57014', '25P02'];
 
 /** A value that PostgreSQL cannot store, as opposed to a wrong statement or server. */
 export const isDataError = (error: unknown): boolean =>
   /^(22|23|54)[0-9A-Z]{3}$/.test(databaseCode(error) ?? '');
 
-/** Converts a failure of the database to an error with a code; an error that already has a code is returned unchanged. */
+/** Converts a failure of the database to an error with a code; one that already has a code, or a cause with one, is that. */
 export function toDatabaseError(error: unknown): SafetySyncError {
-  if (error instanceof SafetySyncError) return error;
+  const known = causesOf(error).find((one) => one instanceof SafetySyncError);
+  if (known !== undefined) return known;
   const code = databaseCode(error) ?? '';
   const said = databaseMessage(error);
   const message = `PostgreSQL: ${said}${said.includes(code) ? '' : ` (${code})`}`;
@@ -100,15 +93,13 @@ export function toDatabaseError(error: unknown): SafetySyncError {
 
 /** For callers that cannot retry: an error of the program, without statement and parameters. `signal`: that of a stop. */
 export function toKnownError(error: unknown, signal?: AbortSignal): SafetySyncError {
-  if (signal?.aborted === true && isCancelled(error)) {
+  if (signal?.aborted === true && CANCELLED.includes(databaseCode(error) ?? '')) {
     const message = 'a statement was cancelled because a stop was requested';
     return new SafetySyncError('interrupted', message, { cause: error });
   }
-  // Thrown by the code that uses PostgreSQL, as opposed to a defect of the program.
-  const isOfDatabase = causesOf(error).some(
-    (one) => one instanceof DrizzleQueryError || one.name === 'PostgresError',
-  );
-  if (error instanceof SafetySyncError || isOfDatabase) return toDatabaseError(error);
+  const isKnown = (one: Error): boolean => one instanceof SafetySyncError || one.name === 'PostgresError';
+  if (causesOf(error).some(isKnown)) return toDatabaseError(error);
+  // A defect of the program, as opposed to an error of the code that uses PostgreSQL.
   return new SafetySyncError('internal_error', error instanceof Error ? error.message : String(error), {
     cause: error,
   });

@@ -74,7 +74,7 @@ function readParameterFile(name: string, path: string | undefined): Buffer | und
  * null: no TLS. The driver cannot bind SCRAM to the channel. A verified certificate protects from the same attack, a
  * server in between: `channel_binding=require` means `verify-full`.
  */
-function readTls(parameters: Parameters, host: string, isLocal: boolean) {
+function readTls(parameters: Parameters, host: string) {
   const { sslmode, sslrootcert, channel_binding: binding } = parameters;
   if (sslmode !== undefined && !MODES.includes(sslmode)) refuse(`sslmode must be one of ${MODES.join(', ')}`);
   const isBound = binding === 'require' || sslrootcert === 'system';
@@ -82,7 +82,7 @@ function readTls(parameters: Parameters, host: string, isLocal: boolean) {
     refuse('channel_binding and sslrootcert need TLS, which sslmode=disable turns off');
   // As in libpq, an authority that is named is required.
   const named = sslmode === 'require' && sslrootcert !== undefined ? 'verify-ca' : sslmode;
-  const mode = isBound ? 'verify-full' : (named ?? (isLocal ? 'disable' : 'prefer'));
+  const mode = isBound ? 'verify-full' : (named ?? (isLoopback(host) ? 'disable' : 'prefer'));
   if (mode === 'disable') return null;
   const isVerified = mode.startsWith('verify');
   const options: TlsOptions = {
@@ -137,7 +137,6 @@ export function parseDatabaseUrl(text: string) {
   const name = parameters['host'] ?? decode(hostText).replace(/^\[(.*)\]$/, '$1');
   const host = orUndefined(name) ?? parameters['hostaddr'] ?? findHost(port);
   const path = host.startsWith('/') ? `${host}/.s.PGSQL.${port}` : undefined;
-  const isLocal = path !== undefined || isLoopback(host);
   const timeout = parameters['connect_timeout'] ?? String(CONNECT_TIMEOUT_SECONDS);
   if (!/^\d+$/.test(timeout)) refuse('connect_timeout must be a number of seconds');
   return {
@@ -149,7 +148,7 @@ export function parseDatabaseUrl(text: string) {
     user: orUndefined(parameters['user'] ?? decode(user)),
     password: orUndefined(parameters['password'] ?? decode(password.join(':'))),
     database: orUndefined(parameters['dbname'] ?? decode(database)),
-    tls: path === undefined ? readTls(parameters, host, isLocal) : null,
+    tls: path === undefined ? readTls(parameters, host) : null,
     connectTimeoutSeconds: Number(timeout) || CONNECT_TIMEOUT_SECONDS,
     /** For the server: `-c role=loader`. */
     options: parameters['options'],

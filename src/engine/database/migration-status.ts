@@ -26,9 +26,9 @@ interface LedgerRow {
 }
 
 /** Error: `database_newer`, because this program does not know which values the columns that were added need. */
-function assertNotNewer(newest: number, versions: readonly string[]): void {
+function assertNotNewer(newest: number, rows: readonly LedgerRow[]): void {
   const compare = (one: string, other: string) => one.localeCompare(other, 'en', { numeric: true });
-  const newer = versions.filter((one) => compare(one, VERSION) > 0);
+  const newer = rows.map(({ version }) => version).filter((one) => compare(one, VERSION) > 0);
   if (newer.length === 0 && newest <= (KNOWN.at(-1) ?? 0)) return;
   throw new SafetySyncError(
     'database_newer',
@@ -47,10 +47,7 @@ export async function readMigrationStatus(connection: TextQueries) {
   const rows = ledger?.exists === true ? await connection.query<LedgerRow>(READ_LEDGER) : [];
   const times = rows.flatMap((one) => one.made_at ?? []);
   const newest = Math.max(0, ...times);
-  assertNotNewer(
-    newest,
-    rows.map(({ version }) => version),
-  );
+  assertNotNewer(newest, rows);
   if (Math.min(...times) < (KNOWN[0] ?? 0)) {
     throw new SafetySyncError('database_too_old', 'this warehouse was made by a build from before 1.0', {
       advice: 'Its schema is not taken over: make a new database, or remove .data if it is the embedded one.',

@@ -8,9 +8,12 @@
 const NO_TIMEOUTS = `(select count(set_config(name, '0', false)) from unnest(array['idle_in_transaction_session_timeout', 'idle_session_timeout', 'lock_timeout', 'statement_timeout',
     'transaction_timeout']) as t (name) where current_setting(name, true) <> '0')`;
 
-/** The server ends a session, with its locks, when its client has been unreachable for about a minute. */
+/**
+ * The server ends a session, with its locks, when its client has been unreachable for about a minute, also while a response is on
+ * its way: then it probes no more.
+ */
 const KEEP_ALIVES = `set_config('tcp_keepalives_idle', '30', false), set_config('tcp_keepalives_interval', '10', false),
-  set_config('tcp_keepalives_count', '3', false)`;
+  set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '60000', false)`;
 
 /**
  * Settings of the server, the database or the role on which the statements of a session depend: search_path alone decides

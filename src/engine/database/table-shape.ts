@@ -31,10 +31,7 @@ export function tableShape(
   { histories = [], deletedColumn }: Partial<Pick<StreamDefinition, 'histories' | 'deletedColumn'>> = {},
 ) {
   const config = getTableConfig(table);
-  const [account, ...key] = config.primaryKeys[0]?.columns.map((column) => column.name) ?? [];
-  if (account !== 'account_id' || key.length === 0) {
-    throw new TypeError(`${config.name}: the primary key must be account_id and others`);
-  }
+  const [, ...key] = config.primaryKeys[0]?.columns.map((column) => column.name) ?? [];
   const sent = deletedColumn === undefined ? null : '_deleted_at';
   const history = histories.find(({ of }) => of === table);
   return {

@@ -1,7 +1,7 @@
 /** One run of one stream, from lock to closed run record; and several streams. */
 import type { Queryable } from '../database/connection.ts';
 import { toKnownError } from '../database/database-error.ts';
-import { closeOpenRuns, recordRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
+import { recordRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
 import { assertMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
 import { openStreamState } from '../control-tables/stream-state.ts';
@@ -79,7 +79,6 @@ async function runInSession(
   events.onSession?.(asked.stream);
   // Another process may have migrated the database since this one began.
   await assertMigrated(connection);
-  await closeOpenRuns(db, scope);
   const state = await openStreamState(db, scope);
   const stream = streamNamed(asked.stream, context.streams);
   const request = state.isMoved ? afterMove(asked, stream) : asked;
@@ -118,7 +117,7 @@ async function runInSession(
   } catch (caught) {
     // Unfinished statements still use the session, and an open transaction would roll back the closing of the run.
     await (load === undefined ? session.rollback() : load.abort());
-    const error = await session.explain(toKnownError(caught, signal));
+    const error = session.explain(toKnownError(caught, signal));
     const ending = { outcome: 'failed', error } as const;
     Object.assign(meter, { watermarkAfter: watermark, repaired: null });
     const close = (to: Queryable) => updateRun(to, { accountId, runId }, { counts: null, meter, ending });

@@ -9,7 +9,7 @@ import type { Removed, Retention } from '../history/retention.ts';
 import { noCounts, type RecordCounts, type RunEnding } from '../control-tables/runs.ts';
 import type { Load } from '../loading/load.ts';
 import type { PrivacySettings } from '../privacy/settings.ts';
-import type { SessionContext, SessionEvents, StreamSession } from '../control-tables/stream-session.ts';
+import type { SessionContext, StreamSession } from '../control-tables/stream-session.ts';
 import type { ReadOptions, Service, SyncSettings } from '../reading/read-request.ts';
 import { isWholeTime, WHOLE_TIME } from '../reading/creation-time.ts';
 import type { BackfillProgress, ReadOutcome } from '../reading/step.ts';
@@ -29,7 +29,7 @@ export interface RunContext extends SessionContext, Omit<Service, 'meter'> {
 }
 
 /** Events that the caller may log. */
-export interface RunEvents extends SessionEvents {
+export type RunEvents = SessionContext['events'] & {
   readonly onProgress?: (stream: StreamName, progress: BackfillProgress) => void;
   /** `records`: the number of records that this run has read so far. */
   readonly onRead?: (stream: StreamName, records: number) => void;
@@ -39,7 +39,7 @@ export interface RunEvents extends SessionEvents {
   readonly onRemoved?: (stream: StreamName, removed: Removed, failure?: SafetySyncError) => void;
   /** The run has its lock. */
   readonly onSession?: (stream: StreamName) => void;
-}
+};
 
 export interface RunRequest extends ReadOptions {
   readonly stream: StreamName;

@@ -35,7 +35,7 @@ export async function takeTurn(
   what: 'alerts' | 'reports',
   work: (db: Queryable) => Promise<void>,
 ): Promise<void> {
-  const connection = openConnection({ url, applicationName: 'safety-sync', isSession: true });
+  const connection = openConnection({ url, isSession: true });
   try {
     const [lock] = await connection.query<{ taken: boolean }>(
       `select ${OWN_SETTINGS}, pg_try_advisory_lock(hashtextextended('safety-sync:${what}', 0)) as taken`,

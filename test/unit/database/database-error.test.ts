@@ -13,8 +13,6 @@ it.each([
   ['57P01', 'FATAL', 'database_unreachable', 'Check DATABASE_URL and that PostgreSQL is up'],
   ['42501', 'ERROR', 'database_permission', ''],
   ['53100', 'ERROR', 'database_error', 'The disk of PostgreSQL is full'],
-  ['23503', 'ERROR', 'database_error', 'a foreign key that was added by hand'],
-  ['23505', 'ERROR', 'database_error', 'A unique index or constraint refuses a row'],
   ['40P01', 'ERROR', 'database_error', 'Another session and this one waited for each other'],
   ['42704', 'FATAL', 'database_unreachable', 'This PostgreSQL lacks a setting, role'],
   ['55P03', 'ERROR', 'database_error', 'Another session locks the table'],
