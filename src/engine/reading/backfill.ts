@@ -5,14 +5,13 @@
 import { isRequestSpecific } from '../api/response-errors.ts';
 import { ignoreRejection } from '../../shared/errors.ts';
 import type { ListPage } from '../api/requests.ts';
-import type { Received } from '../../shared/received.ts';
 import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, isSameRange, toFilters, unreadSlice, WHOLE_TIME } from './creation-time.ts';
 import type { FollowupRun } from './followup-run.ts';
 import { isBeyondLast } from './list.ts';
 import { timeOf } from './record-fields.ts';
 import { records, type RecordsStep, type Step, type Steps, writes } from './step.ts';
-import { isNewestFirst, walk } from './walk.ts';
+import { walk } from './walk.ts';
 import { nextWatermark, readFirstResponse } from './watermark.ts';
 
 /** Pages of a slice: with fewer, the partial pages at the ends of slices cost more than the concurrency gains. */
@@ -20,48 +19,38 @@ const SLICE_PAGES = 20;
 /** Slices for each request in flight, because their numbers of records differ. */
 const SLICES_PER_REQUEST = 4;
 
-/** The last page of a list that is sorted newest first shows where creation time begins. Without it there is one slice. */
-async function cut(run: FollowupRun, range: TimeSlice, first: ListPage): Promise<TimeSlice[]> {
+/** The last record of a list that is sorted newest first shows where creation time begins. Without it there is one slice. */
+async function cut(run: FollowupRun, range: TimeSlice, newest: ListPage): Promise<TimeSlice[]> {
   const { sliceConcurrency } = run.read.settings;
-  const { total = 0, lastPage: page } = first.paging ?? {};
-  const pages = total / Math.max(1, first.records.length);
-  const count = Math.min(Math.floor(pages / SLICE_PAGES), SLICES_PER_REQUEST * sliceConcurrency);
-  if (count <= 1 || page === undefined || !isNewestFirst(first.records, WHOLE_TIME)) return [range];
-  let last: Received | undefined;
+  const { total = 0 } = newest.paging ?? {};
+  const slices = Math.floor(total / run.pageSize / SLICE_PAGES);
+  const count = Math.min(slices, SLICES_PER_REQUEST * sliceConcurrency);
+  if (count <= 1) return [range];
+  let oldest: ListPage | undefined;
   try {
-    last = (await run.ask({ ...toFilters(range), limit: run.pageSize, page })).records.at(-1);
+    oldest = await run.ask({ ...toFilters(range), limit: 1, page: total });
   } catch (error) {
     if (!isRequestSpecific(error) && !isBeyondLast(error)) throw error;
   }
-  const [fromMs, toMs] = [last, first.records[0]].map((one) => one && timeOf(one, 'created_on'));
+  const [fromMs, toMs] = [oldest, newest].map(
+    (one) => one?.records[0] && timeOf(one.records[0], 'created_on'),
+  );
   return fromMs === undefined || toMs === undefined || fromMs >= toMs
     ? [range]
     : cutEvenly(range, { fromMs, toMs }, count);
 }
 
-/**
- * Continues a backfill of the same range that was cut off; else begins a new one. `watermark`: of its beginning. `isOnePage`:
- * it was not continued, and all of it was in one response, so hardly anything can have changed meanwhile.
- */
-export async function* readBackfill(
-  run: FollowupRun,
-): Steps<{ watermark: number | null; isOnePage: boolean }> {
+/** Continues a backfill of the same range that was cut off; else begins a new one. Returns the watermark of its beginning. */
+export async function* readBackfill(run: FollowupRun): Steps<number | null> {
   const { range = WHOLE_TIME, restart = false, settings, service, warehouse } = run.read;
   const { plan, ...ledger } = await warehouse.readLedger();
   let slices = [...ledger.slices];
   let watermark = plan?.watermark ?? null;
   const newest = await run.askNewest(toFilters(range));
-  /** The first response of the newest slice, unless it reaches below it. The total is that of all slices. */
-  let ofNewestSlice: ListPage | undefined;
-  let isOnePage = false;
   if (plan === undefined || restart || watermark === null || !isSameRange(plan, range)) {
     watermark = nextWatermark(null, newest && readFirstResponse(newest, service.clock.now()));
     const ranges = newest ? await cut(run, range, newest) : [range];
     slices = ranges.map((one) => unreadSlice(one, 'pending'));
-    isOnePage = newest !== undefined && newest.records.length === newest.paging?.total;
-    const [slice = range, ...others] = slices;
-    if (others.length === 0) ofNewestSlice = newest;
-    else if (newest && isNewestFirst(newest.records, slice)) ofNewestSlice = { ...newest, paging: undefined };
     yield writes({ kind: 'plan', plan: { ...range, watermark }, slices });
     yield { kind: 'commit' };
   }
@@ -78,7 +67,6 @@ export async function* readBackfill(
       return { writes: [{ kind: 'slice', slice }], progress: toProgress() };
     };
     const { first } = yield* walk(run, begun, {
-      newest: at === 0 ? ofNewestSlice : undefined,
       begun,
       note: ({ expected, ...reached }) => change({ ...reached, expected: slice.expected ?? expected }),
     });
@@ -96,7 +84,7 @@ export async function* readBackfill(
     throw error;
   }
   yield { kind: 'commit' };
-  return { watermark, isOnePage };
+  return watermark;
 }
 
 /** Yields the steps of several readers as they arrive. Each reader is one step ahead of the consumer. */

@@ -11,20 +11,20 @@ const MOST_FAILING = 10;
 
 export type FollowupRun = ReturnType<typeof createFollowupRun>;
 
-/** `optional`: parameters that are left out from the first request on that refuses them. */
-export function createFollowupRun(read: ReadRequest, optional: { params: Params }) {
+/** `common`: parameters of all its requests. */
+export function createFollowupRun(read: ReadRequest, common: Params) {
   const { stream, service } = read;
-  const list = { ...askedOf(stream), optional };
+  const list = askedOf(stream);
   const { method, keyField, pageSize = 1 } = list;
 
   /** `isSuspect`: a similar request failed, and two attempts show whether this one does, too. */
   const ask = (params: Params, isSuspect = false): Promise<ListPage> =>
-    fetchPage(service, { ...list, params, retries: isSuspect ? 1 : undefined });
+    fetchPage(service, { ...list, params: { ...common, ...params }, retries: isSuspect ? 1 : undefined });
 
-  /** The newest records; undefined: the service fails for them. */
-  async function askNewest(params: Params, limit = pageSize): Promise<ListPage | undefined> {
+  /** The newest record, with the total; undefined: the service fails for it. */
+  async function askNewest(params: Params): Promise<ListPage | undefined> {
     try {
-      return await ask({ ...params, limit });
+      return await ask({ ...params, limit: 1 });
     } catch (error) {
       if (!isRequestSpecific(error)) throw error;
       return undefined;
@@ -39,11 +39,9 @@ export function createFollowupRun(read: ReadRequest, optional: { params: Params 
     /** Ranges that the service does not return, or where it contradicts itself, as the ledger has them. A walk goes on below them. */
     failed: [] as readonly { readonly range: TimeSlice; readonly error: SafetySyncError }[],
     notes: [] as string[],
-    /** Texts of the records without a usable key: another walk of the run would have each of them rejected again. */
-    keyless: new Set<string>(),
     ask,
     /** By page numbers, until it is complete. */
-    readSettled: (params: Params) => readSettledList(service, { ...list, params }),
+    readSettled: (params: Params) => readSettledList(service, { ...list, params: { ...common, ...params } }),
     askNewest,
 
     /** The newest record older than those that the service fails for; undefined: there is none. */
@@ -60,6 +58,6 @@ export function createFollowupRun(read: ReadRequest, optional: { params: Params 
     },
 
     /** How many there are; undefined: the service does not say, or fails for the newest record, which the response would contain. */
-    askTotal: async (): Promise<number | undefined> => (await askNewest({}, 1))?.paging?.total,
+    askTotal: async (): Promise<number | undefined> => (await askNewest({}))?.paging?.total,
   };
 }

@@ -7,7 +7,7 @@ import type { StateChange, TimeSlice } from '../streams/state.ts';
 import { readBackfill } from './backfill.ts';
 import { describeRange, isSameRange, isWholeTime, unionOf, WHOLE_TIME } from './creation-time.ts';
 import { createFollowupRun, type FollowupRun } from './followup-run.ts';
-import type { Params, ReadRequest } from './read-request.ts';
+import type { ReadRequest } from './read-request.ts';
 import { type ReadOutcome, type Steps, writes } from './step.ts';
 import { walk } from './walk.ts';
 import { nextWatermark } from './watermark.ts';
@@ -73,12 +73,11 @@ async function* readPlanned(run: FollowupRun): Steps<ReadOutcome> {
   const { range = WHOLE_TIME, kind, state } = run.read;
   const within = ({ fromMs, toMs }: TimeSlice): boolean => fromMs >= range.fromMs && toMs <= range.toMs;
   const known = (await readOpen(run)).filter(within);
-  const { isOnePage, ...end } = yield* readBackfill(run);
-  let { watermark } = end;
+  let watermark = yield* readBackfill(run);
   const { failed } = run;
   run.failed = [];
   // Records may have changed since they were read, also in an earlier run.
-  if (kind === 'sync' && watermark !== null && !isOnePage) watermark = yield* readChanges(run, watermark);
+  if (kind === 'sync' && watermark !== null) watermark = yield* readChanges(run, watermark);
   yield* retryFailed(run, known);
   run.failed = [...failed, ...run.failed];
   const latest = Math.max(state.watermark ?? -Infinity, watermark ?? -Infinity);
@@ -149,12 +148,16 @@ const DISPLAY_ID = 'followup_display_id';
 
 export async function* readFollowups(read: ReadRequest): Steps<ReadOutcome> {
   const method = `${read.stream.method} with ${DISPLAY_ID}`;
-  const isRefused = isLeftAlone((await read.warehouse.readOptionalMethods()).get(method));
-  const optional: { params: Params } = { params: isRefused ? {} : { [DISPLAY_ID]: true } };
-  const outcome = yield* readRun(createFollowupRun(read, optional));
-  if (!isRefused && !(DISPLAY_ID in optional.params))
-    yield writes({ kind: 'methods', results: [{ method, code: 'parameter_unexpected' }] });
-  return outcome;
+  if (!isLeftAlone((await read.warehouse.readOptionalMethods()).get(method))) {
+    try {
+      return yield* readRun(createFollowupRun(read, { [DISPLAY_ID]: true }));
+    } catch (error) {
+      if (!(error instanceof SafetySyncError) || error.code !== 'parameter_unexpected') throw error;
+      // Begun again without it: what was yielded so far is right.
+      yield writes({ kind: 'methods', results: [{ method, code: error.code }] });
+    }
+  }
+  return yield* readRun(createFollowupRun(read, {}));
 }
 
 async function* readRun(run: FollowupRun): Steps<ReadOutcome> {

@@ -12,8 +12,6 @@ interface ListAsked extends Pick<ListRequest, 'method' | 'listKey' | 'retries'> 
   /** The field that identifies a record. */
   readonly keyField: string;
   readonly params: Params;
-  /** Parameters that the service may not know: its first refusal empties them, for all requests that share the object. */
-  readonly optional?: { params: Params };
   /** `limit` of each page; absent: the list is one response, unless it announces further pages. */
   readonly pageSize?: number | undefined;
   /** Other fields of a record that are looked at before it is parsed. */
@@ -52,25 +50,13 @@ export function incomplete({ method, params }: ListAsked, { total = 0, names }: 
 /** Requests one page of a list. */
 export async function fetchPage(service: Service, asked: ListAsked, page = 1): Promise<ListPage> {
   const { api, meter, signal } = service;
-  const { method, listKey, keyField, params, optional, pageSize, peekFields = [], retries } = asked;
-  try {
-    return await api().page({
-      ...{ method, listKey, meter, signal, retries },
-      fields: [keyField, 'created', ...peekFields],
-      params: {
-        ...(pageSize && { limit: pageSize }),
-        ...params,
-        ...optional?.params,
-        ...(page > 1 && { page }),
-      },
-      comesWhole: pageSize === undefined,
-    });
-  } catch (error) {
-    const isUnknown = error instanceof SafetySyncError && error.code === 'parameter_unexpected';
-    if (!isUnknown || optional === undefined || Object.keys(optional.params).length === 0) throw error;
-    optional.params = {};
-    return await fetchPage(service, asked, page);
-  }
+  const { method, listKey, keyField, params, pageSize, peekFields = [], retries } = asked;
+  return await api().page({
+    ...{ method, listKey, meter, signal, retries },
+    fields: [keyField, 'created', ...peekFields],
+    params: { ...(pageSize && { limit: pageSize }), ...params, ...(page > 1 && { page }) },
+    comesWhole: pageSize === undefined,
+  });
 }
 
 const REFUSED: ReadonlySet<ErrorCode> = new Set([

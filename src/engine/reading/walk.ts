@@ -13,7 +13,6 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import type { ListPage } from '../api/requests.ts';
 import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
-import { recordKey } from '../streams/wire.ts';
 import { afterSecondOf, describeRange, secondOf, toFilters, unreadSlice } from './creation-time.ts';
 import type { FollowupRun } from './followup-run.ts';
 import type { Params } from './read-request.ts';
@@ -26,8 +25,6 @@ const NARROWER = 8;
 
 interface WalkStart {
   readonly filters?: Params;
-  /** The newest records of the range, which were requested already. Without a total it is one of a larger range. */
-  readonly newest?: ListPage | undefined;
   /** How far an earlier walk came. */
   readonly begun?: Pick<LedgerSlice, 'readToMs' | 'records'>;
   /** Writes stored together with the records of a response. Everything from `readToMs` on was yielded, but what failed. */
@@ -46,7 +43,7 @@ interface WalkEnd {
 const createdOf = (record: Received): number | undefined => timeOf(record, 'created_on');
 
 /** Sorted by creation time and filtered by it. Bounds that are inclusive or compared by seconds show a little more. */
-export function isNewestFirst(list: readonly Received[], { fromMs, toMs }: TimeSlice): boolean {
+function isNewestFirst(list: readonly Received[], { fromMs, toMs }: TimeSlice): boolean {
   let lastMs = afterSecondOf(toMs) - 1;
   return list.every((record) => {
     const createdMs = createdOf(record);
@@ -79,14 +76,9 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
       newestMs = Math.max(newestMs, timeOf(record, 'updated_on') ?? -Infinity);
     }
     reachedMs = toMs;
-    const isNotRejectedYet = (record: Received): boolean => {
-      if (recordKey(record, run.keyField) !== null) return true;
-      const { size } = run.keyless;
-      return run.keyless.add(record.text).size > size;
-    };
     const readToMs = Math.max(toMs, range.fromMs);
     return {
-      ...records(news.filter(isNotRejectedYet)),
+      ...records(news),
       ...note?.({ readToMs, records: begun.records + countSeen(toMs), expected: announced ?? null }),
     };
   }
@@ -122,14 +114,12 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     return { first, announced, newestMs };
   }
 
-  let { newest } = start;
   let limit = run.pageSize;
   for (let upperMs = begun.readToMs; upperMs > range.fromMs;) {
     const part = { fromMs: range.fromMs, toMs: upperMs };
     let page: ListPage;
     try {
-      page = newest ?? (await run.ask({ ...paramsOf(part), limit }, limit < run.pageSize));
-      newest = undefined;
+      page = await run.ask({ ...paramsOf(part), limit }, limit < run.pageSize);
     } catch (error) {
       if (!isRequestSpecific(error)) throw error;
       if (limit > 1) limit = Math.max(1, Math.floor(limit / NARROWER));
