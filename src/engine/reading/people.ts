@@ -16,7 +16,7 @@ import {
 import { isWireRecord, recordKey } from '../streams/wire.ts';
 import { NONE_OFFERED, nothingDue } from './names.ts';
 import { isRefused, readOptionalList } from './list.ts';
-import { isPlainSync, mayLoseMost, type ReadRequest } from './read-request.ts';
+import { isHalf, isPlainSync, type ReadRequest } from './read-request.ts';
 import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
@@ -98,12 +98,13 @@ export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
     const { result, failure, ...list } = await readOptionalList(service, 'users.list');
     const count = new Set(list.records.map((one) => recordName(one, stream.keyField))).size;
     const isRead = result.code === null;
-    const isOfOldAddress = state.isMoved && wasNeverRead(methods.get('users.list'));
-    const isEnough = isOfOldAddress || mayLoseMost(read) || (count > 0 && count * 2 >= listed);
     const [member] = service.meter.unknownMembers;
-    const doubt = isEnough
-      ? member && `it has a member that is not known: ${member}`
-      : `it has ${count} people, of ${listed} before; if that is right: safety-sync sync users --force --allow-mass-delete`;
+    // What is stored is of another address. Else an empty list names nobody, also where no list did before.
+    const isFirst = state.isMoved && wasNeverRead(methods.get('users.list'));
+    const doubt =
+      isFirst || isHalf(read, count, Math.max(1, listed))
+        ? member && `it has a member that is not known: ${member}`
+        : `it has ${count} people, of ${listed} before; if that is right: safety-sync sync users --force --allow-mass-delete`;
     const isWhole = isRead && doubt === undefined;
     if (isRead && listed > 0 && doubt !== undefined)
       notes.push(`users.list: nobody is marked deleted, because ${doubt}`);

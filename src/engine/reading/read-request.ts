@@ -92,9 +92,9 @@ export interface ReadRequest extends ReadOptions {
   readonly warehouse: WarehouseReads;
 }
 
-/** A list may have lost most of its records. At a new address, where every run may, such a list is believed once. */
-export const mayLoseMost = ({ allowMassDelete = false, state }: ReadRequest): boolean =>
-  allowMassDelete && !state.isMoved;
+/** A list that comes with less than half of what is stored is an error of the service, unless the request accepts it. */
+export const isHalf = ({ allowMassDelete = false }: ReadOptions, came: number, stored: number): boolean =>
+  allowMassDelete || 2 * came >= stored;
 
 /** A sync that was not forced leaves out what can show nothing new. */
 export const isPlainSync = ({ kind, force = false }: ReadOptions): boolean => kind === 'sync' && !force;

@@ -89,7 +89,7 @@ export type LedgerChange =
 /** For the reader of names. */
 export interface NamesState {
   /** Number of live names of each kind. */
-  readonly live: ReadonlyMap<string, number>;
+  readonly live: Readonly<Record<string, number>>;
   /** Ids in live records that have no name, as `kind:id`. */
   readonly unnamed: readonly string[];
   /** The data lists from which items of metafields are chosen. */

@@ -56,12 +56,11 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
 
 /**
  * At a new address of the service the first run reads everything, and deletes what that address lacks, without the guard. Optional
- * lists are due there by themselves: a list that fails makes no other one due again.
+ * lists are due there by themselves, and their readers know what was never read there: a list that fails makes no other one due again.
  */
 function afterMove(request: RunRequest, { readMode }: StreamDefinition): RunRequest {
-  if (!readsWholeStream(request)) return request;
-  const kind = readMode.kind in LISTS_OF ? request.kind : 'reconcile';
-  return { ...request, kind, allowMassDelete: true };
+  if (!readsWholeStream(request) || readMode.kind in LISTS_OF) return request;
+  return { ...request, kind: 'reconcile', allowMassDelete: true };
 }
 
 /** The part of a run that needs the lock. */
@@ -95,8 +94,8 @@ async function runInSession(
     if (cleaned !== undefined) events.onCleaned?.(stream.name, cleaned);
     const shape = streamShape(stream);
     const isCorrecting = request.kind === 'reconcile' && (await hasUncertain(db, shape, accountId));
-    // The reader of people has a rule of its own.
-    const isUnguarded = request.allowMassDelete === true || stream.readMode.kind === 'people';
+    // The reader of people has a rule of its own, and at a new address everything may be gone.
+    const isUnguarded = request.allowMassDelete || state.isMoved || stream.readMode.kind === 'people';
     load = await createLoad({
       ...{ session, protection, accountId, runId, shape },
       maxDeleteRatio: isUnguarded ? Infinity : settings.maxDeleteRatio,
