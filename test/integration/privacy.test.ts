@@ -195,12 +195,7 @@ test('after an interrupted cleaning the settings of before are refused, and the 
   const stop = AbortSignal.abort();
   await expect(
     withStreamSession(contextOf(strict), { stream: 'followups', whenBusy: 'wait' }, (session) =>
-      applyPrivacy(session, {
-        stream: streamNamed('followups'),
-        accountId: 'default',
-        settings: strict,
-        signal: stop,
-      }),
+      applyPrivacy(session, { ...contextOf(strict), stream: streamNamed('followups'), signal: stop }),
     ),
   ).rejects.toThrow('stopped while cleaning');
   const run = { stream: 'followups', kind: 'sync', trigger: 'manual' } as const;

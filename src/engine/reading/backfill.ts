@@ -8,8 +8,7 @@ import type { ListPage } from '../api/requests.ts';
 import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, isSameRange, toFilters, unreadSlice, WHOLE_TIME } from './creation-time.ts';
 import type { FollowupRun } from './followup-run.ts';
-import { isBeyondLast } from './list.ts';
-import { timeOf } from './record-fields.ts';
+import { isBeyondLast, timeOf } from './list.ts';
 import { records, type RecordsStep, type Step, type Steps, writes } from './step.ts';
 import { walk } from './walk.ts';
 import { nextWatermark, readFirstResponse } from './watermark.ts';
@@ -40,17 +39,24 @@ async function cut(run: FollowupRun, range: TimeSlice, newest: ListPage): Promis
     : cutEvenly(range, { fromMs, toMs }, count);
 }
 
-/** Continues a backfill of the same range that was cut off; else begins a new one. Returns the watermark of its beginning. */
-export async function* readBackfill(run: FollowupRun): Steps<number | null> {
+/**
+ * Continues a backfill of the same range that was cut off; else begins a new one. `watermark`: of its beginning. `isOnePage`:
+ * it was not continued, and all of it was in one response, so hardly anything can have changed meanwhile.
+ */
+export async function* readBackfill(
+  run: FollowupRun,
+): Steps<{ watermark: number | null; isOnePage: boolean }> {
   const { range = WHOLE_TIME, restart = false, settings, service, warehouse } = run.read;
   const { plan, ...ledger } = await warehouse.readLedger();
   let slices = [...ledger.slices];
   let watermark = plan?.watermark ?? null;
+  let isOnePage = false;
   const newest = await run.askNewest(toFilters(range));
   if (plan === undefined || restart || watermark === null || !isSameRange(plan, range)) {
     watermark = nextWatermark(null, newest && readFirstResponse(newest, service.clock.now()));
     const ranges = newest ? await cut(run, range, newest) : [range];
     slices = ranges.map((one) => unreadSlice(one, 'pending'));
+    isOnePage = newest !== undefined && newest.records.length === newest.paging?.total;
     yield writes({ kind: 'plan', plan: { ...range, watermark }, slices });
     yield { kind: 'commit' };
   }
@@ -84,7 +90,7 @@ export async function* readBackfill(run: FollowupRun): Steps<number | null> {
     throw error;
   }
   yield { kind: 'commit' };
-  return watermark;
+  return { watermark, isOnePage };
 }
 
 /** Yields the steps of several readers as they arrive. Each reader is one step ahead of the consumer. */

@@ -21,10 +21,10 @@ export function createFollowupRun(read: ReadRequest, common: Params) {
   const ask = (params: Params, isSuspect = false): Promise<ListPage> =>
     fetchPage(service, { ...list, params: { ...common, ...params }, retries: isSuspect ? 1 : undefined });
 
-  /** The newest record, with the total; undefined: the service fails for it. */
-  async function askNewest(params: Params): Promise<ListPage | undefined> {
+  /** The newest records; undefined: the service fails for them. */
+  async function askNewest(params: Params, limit = pageSize): Promise<ListPage | undefined> {
     try {
-      return await ask({ ...params, limit: 1 });
+      return await ask({ ...params, limit });
     } catch (error) {
       if (!isRequestSpecific(error)) throw error;
       return undefined;
@@ -58,6 +58,6 @@ export function createFollowupRun(read: ReadRequest, common: Params) {
     },
 
     /** How many there are; undefined: the service does not say, or fails for the newest record, which the response would contain. */
-    askTotal: async (): Promise<number | undefined> => (await askNewest({}))?.paging?.total,
+    askTotal: async (): Promise<number | undefined> => (await askNewest({}, 1))?.paging?.total,
   };
 }

@@ -73,11 +73,12 @@ async function* readPlanned(run: FollowupRun): Steps<ReadOutcome> {
   const { range = WHOLE_TIME, kind, state } = run.read;
   const within = ({ fromMs, toMs }: TimeSlice): boolean => fromMs >= range.fromMs && toMs <= range.toMs;
   const known = (await readOpen(run)).filter(within);
-  let watermark = yield* readBackfill(run);
+  const { isOnePage, ...end } = yield* readBackfill(run);
+  let { watermark } = end;
   const { failed } = run;
   run.failed = [];
   // Records may have changed since they were read, also in an earlier run.
-  if (kind === 'sync' && watermark !== null) watermark = yield* readChanges(run, watermark);
+  if (kind === 'sync' && watermark !== null && !isOnePage) watermark = yield* readChanges(run, watermark);
   yield* retryFailed(run, known);
   run.failed = [...failed, ...run.failed];
   const latest = Math.max(state.watermark ?? -Infinity, watermark ?? -Infinity);

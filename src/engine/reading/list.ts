@@ -5,8 +5,15 @@ import type { ListPage, ListRequest } from '../api/requests.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import { isNotOffered, listOf, type OptionalListName } from '../streams/optional-methods.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
+import { readMs, recordKey } from '../streams/wire.ts';
 import type { Params, Service } from './read-request.ts';
-import { recordName, timeOf } from './record-fields.ts';
+
+/** A time field of a record, ms since 1970; undefined where it is absent or unusable. */
+export const timeOf = (record: Received, field: string): number | undefined => readMs(record.field(field));
+
+/** Identifies a record that is sent again: by its key, or by its content where it has no usable key. */
+export const recordName = (record: Received, keyField: string): string =>
+  recordKey(record, keyField) ?? record.text;
 
 interface ListAsked extends Pick<ListRequest, 'method' | 'listKey' | 'retries'> {
   /** The field that identifies a record. */

@@ -12,9 +12,8 @@ import {
   wasNeverRead,
 } from '../streams/optional-methods.ts';
 import type { NamesState } from '../streams/state.ts';
-import { isOfOneRequest, readOptionalList } from './list.ts';
+import { isOfOneRequest, readOptionalList, recordName } from './list.ts';
 import { isHalf, isPlainSync, type ReadRequest } from './read-request.ts';
-import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 const kindOfKey = (key: string): string => key.slice(0, key.indexOf(':'));
@@ -41,11 +40,8 @@ function waitingFailure(states: Codes, methods: readonly string[]): SafetySyncEr
 }
 
 /** By hand, a failure that waits for its next attempt is not hidden. */
-export function nothingDue(
-  { isScheduled }: ReadRequest,
-  states: Codes,
-  methods: readonly string[] = NAMING_LISTS,
-): ReadOutcome {
+export function nothingDue({ isScheduled, stream }: ReadRequest, states: Codes): ReadOutcome {
+  const { optionalMethods: methods = [] } = stream;
   if (isNoneOffered(states, methods)) return NONE_OFFERED;
   const failure = waitingFailure(states, methods);
   if (failure === null || isScheduled) return { kind: 'skipped', reason: 'nothing due' };

@@ -15,9 +15,8 @@ import {
 } from '../streams/optional-methods.ts';
 import { isWireRecord, recordKey } from '../streams/wire.ts';
 import { NONE_OFFERED, nothingDue } from './names.ts';
-import { isRefused, readOptionalList } from './list.ts';
+import { isRefused, readOptionalList, recordName } from './list.ts';
 import { isHalf, isPlainSync, type ReadRequest } from './read-request.ts';
-import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 /** Requests of users.info in one sync: scheduled ones leave the budget to the other streams. */
@@ -119,7 +118,7 @@ export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
   // People that a list will name within an hour are not requested one by one.
   const mayAsk = (code === null || isNotOffered(code)) && !isLeftAlone(info);
   const left = mayAsk ? yield* readSinglePeople(read, info) : null;
-  if (service.meter.requests === 0) return nothingDue(read, methods, ['users.list', 'users.info']);
+  if (service.meter.requests === 0) return nothingDue(read, methods);
   if (left === null && isNotOffered(code)) return NONE_OFFERED;
   if (left !== null && left > 0)
     notes.push(`${formatCount(left)} people without a name are left for later runs`);

@@ -3,9 +3,15 @@ import { isRequestSpecific } from '../api/response-errors.ts';
 import { ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { isLeftAlone, isNotOffered } from '../streams/optional-methods.ts';
-import { askedOf, isBeyondLast, isOfOneRequest, readOptionalList, readWholeList } from './list.ts';
+import {
+  askedOf,
+  isBeyondLast,
+  isOfOneRequest,
+  readOptionalList,
+  readWholeList,
+  recordName,
+} from './list.ts';
 import { isHalf, isPlainSync, type ReadRequest } from './read-request.ts';
-import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 const NO_TYPES =

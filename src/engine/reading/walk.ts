@@ -15,8 +15,8 @@ import type { ListPage } from '../api/requests.ts';
 import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { afterSecondOf, describeRange, secondOf, toFilters, unreadSlice } from './creation-time.ts';
 import type { FollowupRun } from './followup-run.ts';
+import { recordName, timeOf } from './list.ts';
 import type { Params } from './read-request.ts';
-import { recordName, timeOf } from './record-fields.ts';
 import { records, type RecordsStep, type Steps, writes } from './step.ts';
 import { type FirstResponse, readFirstResponse } from './watermark.ts';
 

@@ -15,10 +15,9 @@ import { differenceOf } from '../reading/followups.ts';
 import { read } from '../reading/read.ts';
 import type { WarehouseReads } from '../reading/read-request.ts';
 import type { ControlWrite, ReadOutcome, Step } from '../reading/step.ts';
-import { NAMING_LISTS } from '../streams/optional-methods.ts';
 import type { Coverage } from '../streams/stream.ts';
 import { recordKey } from '../streams/wire.ts';
-import { isOfSingleRecords, isScheduled, readsWholeStream, type Run, toEnding } from './run.ts';
+import { isOfSingleRecords, readsWholeStream, type Run, toEnding } from './run.ts';
 import { SECOND_MS, toIso } from '../../shared/time.ts';
 import { readRefused, readStoredIssues } from './stored-issues.ts';
 import { describeUnread, unreadOf } from '../streams/unread-partitions.ts';
@@ -26,12 +25,6 @@ import { describeUnread, unreadOf } from '../streams/unread-partitions.ts';
 /** A commit takes some twenty round trips, so there is not one for each response, unless responses are slow. */
 const RECORDS_OF_A_COMMIT = 20_000;
 const COMMIT_MS = SECOND_MS;
-
-/** Optional lists by the way a stream is read: it is as fresh as the oldest of those that the service offers. */
-export const LISTS_OF: Readonly<Record<string, readonly string[]>> = {
-  names: NAMING_LISTS,
-  people: ['users.list'],
-};
 
 /** Queries of a reader. Without a load nothing was read before. */
 export function warehouseReads(
@@ -71,7 +64,7 @@ async function* stepsOf(run: Run): AsyncGenerator<Step> {
   yield* read({
     ...request,
     ...{ stream, state, settings, warehouse },
-    isScheduled: isScheduled(request),
+    isScheduled: request.trigger === 'schedule',
     service: run,
   });
 }
@@ -147,7 +140,8 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
   const { state: change = {} } = outcome;
   const { covered, repairUpToMs } = outcome.kind === 'read' ? outcome : { covered: null };
   // Nothing was due. By hand the row of a list that is not due yet says when it will be.
-  const isDueLater = outcome.kind === 'skipped' && outcome.dueInMs !== undefined && !isScheduled(request);
+  const isDueLater =
+    outcome.kind === 'skipped' && outcome.dueInMs !== undefined && request.trigger === 'manual';
   const leavesNoRow = outcome.kind === 'skipped' && meter.requests === 0 && !isDueLater;
   let ending = toEnding(outcome);
   await load.commit({
@@ -166,7 +160,7 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
         difference: change.completeRead && (await differenceLeft(run, change.completeRead.totals)),
         isFresh,
         readPartitions: parts && Object.fromEntries(parts.map((one) => [one, time.now])),
-        lists: LISTS_OF[stream.readMode.kind],
+        lists: 'lists' in stream.readMode ? stream.readMode.lists : undefined,
       });
       if (hasSucceeded) await countDays(db, scope, isFresh);
       meter.watermarkAfter = toIso(change.watermark ?? state.watermark);
@@ -186,14 +180,15 @@ async function differenceLeft(run: Run, totals: readonly number[]): Promise<numb
   const { db } = run.session.connection;
   const shape = streamShape(run.stream);
   const covered = { partitions: null };
-  if (run.load.hadRows && (await findVanished(db, shape, { ...run, covered })).size > 0) return null;
+  if (run.load.before.rows > 0 && (await findVanished(db, shape, { ...run, covered })).size > 0) return null;
   return differenceOf(await countListed(db, shape, run.accountId), totals);
 }
 
 /** reconcile: counts the changes in this transaction that the source had made before `upToMs`; null: unknown. */
 async function countRepaired(run: Run, time: TransactionTime, upToMs: number): Promise<number | null> {
   const { changeTimeColumn, parent } = run.stream;
-  if (changeTimeColumn === undefined || run.isCorrecting) return null;
+  // Rows that were uncertain are corrected, although no run has missed a change of theirs.
+  if (changeTimeColumn === undefined || run.load.before.uncertain > 0) return null;
   const counted = countWritten(tableShape(parent), changeTimeColumn, { ...run, ...time, upToMs });
   const [row] = await run.session.connection.db.execute<{ count: number }>(counted);
   return row?.count ?? 0;

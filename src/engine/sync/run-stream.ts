@@ -1,5 +1,4 @@
 /** One run of one stream, from lock to closed run record; and several streams. */
-import type { Queryable } from '../database/connection.ts';
 import { toKnownError } from '../database/database-error.ts';
 import { closeOpenRuns, recordRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
 import { assertMigrated } from '../database/migration-status.ts';
@@ -7,7 +6,6 @@ import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
 import { openStreamState } from '../control-tables/stream-state.ts';
 import { withStreamSession } from '../control-tables/stream-session.ts';
 import { createLoad, type Load } from '../loading/load.ts';
-import { hasUncertain } from '../loading/staging.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { toIso } from '../../shared/time.ts';
 import { markFailed, withSpan } from '../../shared/with-span.ts';
@@ -16,7 +14,6 @@ import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import {
   createRunMeter,
   isOfSingleRecords,
-  isScheduled,
   readsWholeStream,
   type Run,
   type RunContext,
@@ -24,7 +21,7 @@ import {
   type RunResult,
 } from './run.ts';
 import { applyPrivacy } from '../privacy/settings.ts';
-import { LISTS_OF, runSteps } from './run-steps.ts';
+import { runSteps } from './run-steps.ts';
 
 /** Never rejects: the result describes a failure. */
 export async function runStream(context: RunContext, request: RunRequest): Promise<RunResult> {
@@ -34,7 +31,7 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
   return await withSpan(`run ${stream}`, attributes, async (span) => {
     const startedMs = context.clock.monotonicMs();
     const meter = createRunMeter();
-    const whenBusy = isScheduled(request) ? 'skip' : 'wait';
+    const whenBusy = trigger === 'schedule' ? 'skip' : 'wait';
     const run = withStreamSession(context, { stream, whenBusy }, (session) =>
       runInSession(context, request, { session, meter }),
     );
@@ -59,7 +56,7 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
  * lists are due there by themselves, and their readers know what was never read there: a list that fails makes no other one due again.
  */
 function afterMove(request: RunRequest, { readMode }: StreamDefinition): RunRequest {
-  if (!readsWholeStream(request) || readMode.kind in LISTS_OF) return request;
+  if (!readsWholeStream(request) || 'lists' in readMode) return request;
   return { ...request, kind: 'reconcile', allowMassDelete: true };
 }
 
@@ -69,7 +66,7 @@ async function runInSession(
   asked: RunRequest,
   { session, meter }: Pick<Run, 'session' | 'meter'>,
 ): Promise<RunEnding> {
-  const { settings, signal, events, owner, privacy } = context;
+  const { settings, signal, events, owner } = context;
   const { accountId } = settings;
   const { backendPid, connection } = session;
   const { db } = connection;
@@ -89,25 +86,20 @@ async function runInSession(
   meter.runId = runId;
   let load: Load | undefined;
   try {
-    const cleaning = { stream, accountId, settings: privacy, signal };
-    const { protection, cleaned } = await applyPrivacy(session, cleaning);
+    const { protection, cleaned } = await applyPrivacy(session, { ...context, stream });
     if (cleaned !== undefined) events.onCleaned?.(stream.name, cleaned);
-    const shape = streamShape(stream);
-    const isCorrecting = request.kind === 'reconcile' && (await hasUncertain(db, shape, accountId));
     // The reader of people has a rule of its own, and at a new address everything may be gone.
     const isUnguarded = request.allowMassDelete || state.isMoved || stream.readMode.kind === 'people';
     load = await createLoad({
-      ...{ session, protection, accountId, runId, shape },
+      ...{ session, protection, accountId, runId, shape: streamShape(stream) },
       maxDeleteRatio: isUnguarded ? Infinity : settings.maxDeleteRatio,
       fullCompare: request.kind === 'reconcile' || request.onlyRecord !== undefined,
       // A backfill of follow-ups deletes nothing, but after a move it is a reconcile.
-      tracksSeen:
-        !isOfSingleRecords(request) &&
-        (request.kind !== 'backfill' || stream.readMode.kind !== 'incremental'),
+      tracksSeen: request.kind !== 'backfill' || stream.readMode.kind !== 'incremental',
     });
     meter.counts = load.committed;
     const run = {
-      ...{ ...context, accountId, runId, request, stream, meter, session, state, load, isCorrecting },
+      ...{ ...context, accountId, runId, request, stream, meter, session, state, load },
       // A request may wait for long, and nothing that it brings could be stored.
       signal: AbortSignal.any([signal, connection.lost]),
     };
@@ -120,11 +112,9 @@ async function runInSession(
     const error = await session.explain(toKnownError(caught, signal));
     const ending = { outcome: 'failed', error } as const;
     Object.assign(meter, { watermarkAfter: watermark, repaired: null });
-    const close = (to: Queryable) => updateRun(to, { accountId, runId }, { counts: null, meter, ending });
-    // Over the pool if the session is gone. If the database is, too, the stream's next run closes the row.
-    await close(db)
-      .catch(() => close(context.db))
-      .catch(() => undefined);
+    // Over the pool, because the session may be gone. If the database is, too, the stream's next run closes the row.
+    const closing = updateRun(context.db, { accountId, runId }, { counts: null, meter, ending });
+    await closing.catch(() => undefined);
     return ending;
   }
 }

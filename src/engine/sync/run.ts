@@ -59,8 +59,6 @@ export interface Run extends RunContext, RunKey {
   /** As stored before the run. */
   readonly state: StreamState;
   readonly load: Load;
-  /** Some rows are corrected by a complete read although no run has missed a change of theirs. */
-  readonly isCorrecting: boolean;
 }
 
 /** Progress of a run, also of one that fails in the end. */
@@ -97,8 +95,6 @@ export function authFailureOf(ending: RunEnding): SafetySyncError | undefined {
 /** True if the run requests single records: its success does not show that the stream is complete. */
 export const isOfSingleRecords = ({ retryIssues, onlyRecord }: RunRequest): boolean =>
   retryIssues === true || onlyRecord !== undefined;
-
-export const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'schedule';
 
 /** Only such a run makes the stream fresh. */
 export const readsWholeStream = (request: RunRequest): boolean =>

@@ -11,7 +11,7 @@ import type { KnownRecord } from '../reading/read-request.ts';
 import type { RecordsStep } from '../reading/step.ts';
 import { streamNamed } from '../streams/index.ts';
 import { NO_STATE } from '../streams/state.ts';
-import type { RecordIssue, StreamName } from '../streams/stream.ts';
+import type { RecordIssue, StreamName, WireRecord } from '../streams/stream.ts';
 import { readPrivacy } from '../privacy/settings.ts';
 import { toIso } from '../../shared/time.ts';
 import type { RunContext } from './run.ts';
@@ -36,13 +36,6 @@ interface Compared {
   readonly remarks: readonly RecordIssue[];
 }
 
-/** How the row is stored where it agrees with the source. */
-const AGREEING: Readonly<Record<Compared['source'], readonly string[]>> = {
-  present: ['live'],
-  deleted: ['deleted'],
-  absent: ['absent', 'deleted'],
-};
-
 const ABSENT: Compared = { source: 'absent', fields: [], remarks: [] };
 
 type KeyOfRow = Readonly<Record<'accountId' | 'key', string>>;
@@ -50,10 +43,13 @@ type KeyOfRow = Readonly<Record<'accountId' | 'key', string>>;
 /** `requestedType`: of equipment, the type of the last response that contained it. */
 async function readRow(db: Queryable, { stream, parent }: StreamShape, { accountId, key }: KeyOfRow) {
   const { partition: requestedType, join } = partitionOf(stream);
-  const [row] = await db.execute<
-    Pick<KnownRecord, 'stored' | 'requestedType'> & { mark: 'live' | 'deleted'; syncedAt: string }
-  >(sql`
-    select t._raw as stored, ${requestedType} as "requestedType", t._synced_at as "syncedAt",
+  const [row] = await db.execute<{
+    raw: WireRecord;
+    requestedType: string | null;
+    mark: 'live' | 'deleted';
+    syncedAt: string;
+  }>(sql`
+    select t._raw as raw, ${requestedType} as "requestedType", t._synced_at as "syncedAt",
       case when t._deleted_at is null then 'live' else 'deleted' end as mark
     from ${target(parent)} t ${join}
     where t.account_id = ${accountId} and t.${keyColumn(parent)} = ${key}`);
@@ -64,15 +60,15 @@ export type Verification = Awaited<ReturnType<typeof verifyRecord>>['verificatio
 
 /** `verification` has the names of `verify --json`. `known`: for a repair, the record as it was requested. */
 export async function verifyRecord(context: RunContext, streamName: StreamName, key: string) {
-  const { db, privacy, settings, streams } = context;
+  const { db, settings, streams } = context;
   const { accountId } = settings;
   const stream = streamNamed(streamName, streams);
-  const { protection, policy } = await readPrivacy(db, { stream, accountId, settings: privacy });
+  const { protection, policy } = await readPrivacy(db, { ...context, stream });
   // The row of a forgotten person has another key than the service's record.
   const scope = { accountId, key: protection?.ofKey(key) ?? key };
   const shape = streamShape(stream);
-  const { stored: content = null, requestedType = null } = (await readRow(db, shape, scope)) ?? {};
-  const known: KnownRecord = { key, stored: content, requestedType };
+  const row = await readRow(db, shape, scope);
+  const known: KnownRecord = { key, stored: row?.raw ?? null, requestedType: row?.requestedType ?? null };
   const meter = createRequestMeter();
   const steps = read({
     // A backfill takes also an older training list.
@@ -82,17 +78,17 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   });
   let found: RecordsStep | undefined;
   for await (const step of steps) if (step.kind === 'records') found = step;
-  // Read again after the requests: a run may have stored the record meanwhile.
-  const row = await readRow(db, shape, scope);
   const stored = row?.mark ?? ('absent' as const);
   const { records: [sent] = [], about = {} } = found ?? {};
   const toStore = sent && toReadRecord(sent, { stream, about, protection });
   const { source, fields, remarks } = toStore ? await compare(db, shape, scope, toStore) : ABSENT;
+  // A row that is marked deleted agrees with a service that does not send it.
+  const agrees = source === 'present' ? stored === 'live' : stored === 'deleted' || stored === source;
   const verification = {
     account_id: accountId,
     stream: streamName,
     id: key,
-    equal: AGREEING[source].includes(stored) && fields.every((field) => field.equal),
+    equal: agrees && fields.every((field) => field.equal),
     stored,
     source,
     /** When the row last changed here. */
