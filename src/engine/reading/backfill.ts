@@ -2,13 +2,12 @@
  * Reads every follow-up, or those of a range of creation time, and has the ledger record how far it came: the first sync, and
  * `backfill`. Slices only let several requests be in flight; each is one walk, and is resumed where it was cut off.
  */
-import { isRequestSpecific } from '../api/response-errors.ts';
 import { ignoreRejection } from '../../shared/errors.ts';
 import type { ListPage } from '../api/requests.ts';
 import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, isSameRange, toFilters, unreadSlice, WHOLE_TIME } from './creation-time.ts';
 import type { FollowupRun } from './followup-run.ts';
-import { isBeyondLast, timeOf } from './list.ts';
+import { timeOf } from './list.ts';
 import { records, type RecordsStep, type Step, type Steps, writes } from './step.ts';
 import { walk } from './walk.ts';
 import { nextWatermark, readFirstResponse } from './watermark.ts';
@@ -25,12 +24,7 @@ async function cut(run: FollowupRun, range: TimeSlice, newest: ListPage): Promis
   const slices = Math.floor(total / run.pageSize / SLICE_PAGES);
   const count = Math.min(slices, SLICES_PER_REQUEST * sliceConcurrency);
   if (count <= 1) return [range];
-  let oldest: ListPage | undefined;
-  try {
-    oldest = await run.ask({ ...toFilters(range), limit: 1, page: total });
-  } catch (error) {
-    if (!isRequestSpecific(error) && !isBeyondLast(error)) throw error;
-  }
+  const oldest = await run.askPage({ ...toFilters(range), limit: 1, page: total });
   const [fromMs, toMs] = [oldest, newest].map(
     (one) => one?.records[0] && timeOf(one.records[0], 'created_on'),
   );
@@ -51,7 +45,7 @@ export async function* readBackfill(
   let slices = [...ledger.slices];
   let watermark = plan?.watermark ?? null;
   let isOnePage = false;
-  const newest = await run.askNewest(toFilters(range));
+  const newest = await run.askPage(toFilters(range));
   if (plan === undefined || restart || watermark === null || !isSameRange(plan, range)) {
     watermark = nextWatermark(null, newest && readFirstResponse(newest, service.clock.now()));
     const ranges = newest ? await cut(run, range, newest) : [range];

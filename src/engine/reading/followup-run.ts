@@ -21,12 +21,13 @@ export function createFollowupRun(read: ReadRequest, common: Params) {
   const ask = (params: Params, isSuspect = false): Promise<ListPage> =>
     fetchPage(service, { ...list, params: { ...common, ...params }, retries: isSuspect ? 1 : undefined });
 
-  /** The newest records; undefined: the service fails for them. */
-  async function askNewest(params: Params, limit = pageSize): Promise<ListPage | undefined> {
+  /** One page; undefined: the service fails for its records, or has none so far back. */
+  async function askPage(params: Params): Promise<ListPage | undefined> {
     try {
-      return await ask({ ...params, limit });
+      return await ask({ limit: pageSize, ...params });
     } catch (error) {
-      if (!isRequestSpecific(error)) throw error;
+      const isAbsent = Number(params['page']) > 1 && isBeyondLast(error);
+      if (!isRequestSpecific(error) && !isAbsent) throw error;
       return undefined;
     }
   }
@@ -40,9 +41,9 @@ export function createFollowupRun(read: ReadRequest, common: Params) {
     failed: [] as readonly { readonly range: TimeSlice; readonly error: SafetySyncError }[],
     notes: [] as string[],
     ask,
+    askPage,
     /** By page numbers, until it is complete. */
     readSettled: (params: Params) => readSettledList(service, { ...list, params: { ...common, ...params } }),
-    askNewest,
 
     /** The newest record older than those that the service fails for; undefined: there is none. */
     async askBeyond(params: Params, failure: SafetySyncError) {
@@ -58,6 +59,6 @@ export function createFollowupRun(read: ReadRequest, common: Params) {
     },
 
     /** How many there are; undefined: the service does not say, or fails for the newest record, which the response would contain. */
-    askTotal: async (): Promise<number | undefined> => (await askNewest({}, 1))?.paging?.total,
+    askTotal: async (): Promise<number | undefined> => (await askPage({ limit: 1 }))?.paging?.total,
   };
 }

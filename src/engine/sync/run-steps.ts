@@ -108,9 +108,8 @@ export async function runSteps(run: Run): Promise<RunEnding> {
       case 'records': {
         await load.add(step.records, step.about);
         received += step.records.length;
-        events.onRead?.(stream.name, received);
+        events.onRead?.(stream.name, received, step.progress);
         writes.push(...(step.writes ?? []));
-        if (step.progress !== undefined) events.onProgress?.(stream.name, step.progress);
         const nowMs = clock.monotonicMs();
         const isDue = load.uncommitted >= RECORDS_OF_A_COMMIT || nowMs - committedMs >= COMMIT_MS;
         // Without such a list the ledger would not contain these records, and they would be read again. Writes alone wait for the

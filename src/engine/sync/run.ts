@@ -30,9 +30,8 @@ export interface RunContext extends SessionContext, Omit<Service, 'meter'> {
 
 /** Events that the caller may log. */
 export interface RunEvents extends SessionEvents {
-  readonly onProgress?: (stream: StreamName, progress: BackfillProgress) => void;
-  /** `records`: the number of records that this run has read so far. */
-  readonly onRead?: (stream: StreamName, records: number) => void;
+  /** `records`: the number of records that this run has read so far. `progress`: of what is read in slices. */
+  readonly onRead?: (stream: StreamName, records: number, progress?: BackfillProgress) => void;
   /** The stored data now complies with the privacy settings. */
   readonly onCleaned?: (stream: StreamName, rowsChanged: number) => void;
   /** Rows older than their retention were deleted; `failure`: the reason why some of them may remain. */

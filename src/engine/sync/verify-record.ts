@@ -27,17 +27,6 @@ interface FieldComparison {
   readonly source: unknown;
 }
 
-interface Compared {
-  /** `deleted`: the service sends it as deleted. */
-  readonly source: 'present' | 'deleted' | 'absent';
-  /** Differences first. */
-  readonly fields: readonly FieldComparison[];
-  /** Values that differ from the service's for a reason, for example because they cannot be stored. */
-  readonly remarks: readonly RecordIssue[];
-}
-
-const ABSENT: Compared = { source: 'absent', fields: [], remarks: [] };
-
 type KeyOfRow = Readonly<Record<'accountId' | 'key', string>>;
 
 /** `requestedType`: of equipment, the type of the last response that contained it. */
@@ -81,7 +70,9 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   const stored = row?.mark ?? ('absent' as const);
   const { records: [sent] = [], about = {} } = found ?? {};
   const toStore = sent && toReadRecord(sent, { stream, about, protection });
-  const { source, fields, remarks } = toStore ? await compare(db, shape, scope, toStore) : ABSENT;
+  const { source, fields, remarks } = toStore
+    ? await compare(db, shape, scope, toStore)
+    : { source: 'absent' as const, fields: [], remarks: [] };
   // A row that is marked deleted agrees with a service that does not send it.
   const agrees = source === 'present' ? stored === 'live' : stored === 'deleted' || stored === source;
   const verification = {
@@ -104,13 +95,10 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   return { known, verification };
 }
 
-async function compare(
-  db: Queryable,
-  shape: StreamShape,
-  scope: KeyOfRow,
-  toStore: ReadRecord,
-): Promise<Compared> {
+/** `fields`: differences first. `source` deleted: the service sends it so. */
+async function compare(db: Queryable, shape: StreamShape, scope: KeyOfRow, toStore: ReadRecord) {
   const { stream, parent, children } = shape;
+  /** Values that differ from the service's for a reason, for example because they cannot be stored. */
   const remarks: RecordIssue[] = [];
   const made = normalize(stream, toStore, (issue) => void remarks.push(issue));
   const fields: FieldComparison[] = [];
@@ -120,7 +108,7 @@ async function compare(
       fields.push(...toFields(shape, table, row));
   }
   return {
-    source: made.parent['_deleted_at'] == null ? 'present' : 'deleted',
+    source: made.parent['_deleted_at'] == null ? ('present' as const) : ('deleted' as const),
     fields: fields.toSorted((one, other) => Number(one.equal) - Number(other.equal)),
     remarks,
   };
