@@ -62,7 +62,6 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
   let announced: WalkEnd['announced'];
   let newestMs = -Infinity;
   let failures = 0;
-  let reachedMs = begun.readToMs;
 
   const paramsOf = (part: TimeSlice): Params => ({ ...filters, ...toFilters(part) });
   const nameOf = (record: Received): string => recordName(record, run.keyField);
@@ -75,7 +74,6 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
       seen.set(nameOf(record), createdOf(record) ?? toMs);
       newestMs = Math.max(newestMs, timeOf(record, 'updated_on') ?? -Infinity);
     }
-    reachedMs = toMs;
     const readToMs = Math.max(toMs, range.fromMs);
     return {
       ...records(news),
@@ -95,7 +93,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     try {
       for await (const page of run.readSettled(paramsOf(part))) {
         first ??= readFirstResponse(page, clock.now());
-        yield take(page.records, reachedMs);
+        yield take(page.records, part.toMs);
       }
       yield take([], part.fromMs);
     } catch (error) {

@@ -1,8 +1,7 @@
 /** Runs the steps of a reader in their order: records, writes and state are stored and committed together. */
 import { countDays } from '../history/days.ts';
 import { removeRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
-import type { StreamKey } from '../control-tables/control-tables.ts';
-import type { Database, Queryable } from '../database/connection.ts';
+import type { Database } from '../database/connection.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 import { readLedger, writeLedger, writeStreamState } from '../control-tables/stream-state.ts';
 import { readNamesState, readStoredPartitions, readTypes } from '../control-tables/met-ids.ts';
@@ -17,7 +16,7 @@ import type { WarehouseReads } from '../reading/read-request.ts';
 import type { ControlWrite, ReadOutcome, Step } from '../reading/step.ts';
 import type { Coverage } from '../streams/stream.ts';
 import { recordKey } from '../streams/wire.ts';
-import { isOfSingleRecords, readsWholeStream, type Run, toEnding } from './run.ts';
+import { readsWholeStream, type Run, toEnding } from './run.ts';
 import { SECOND_MS, toIso } from '../../shared/time.ts';
 import { readRefused, readStoredIssues } from './stored-issues.ts';
 import { describeUnread, unreadOf } from '../streams/unread-partitions.ts';
@@ -47,7 +46,7 @@ export function warehouseReads(
 
 /** The source of the steps: a reader of the service, or stored records. */
 async function* stepsOf(run: Run): AsyncGenerator<Step> {
-  const { settings, accountId, request, stream, state, load } = run;
+  const { accountId, request, stream, load } = run;
   const { db } = run.session.connection;
   const { retirePartition: retired } = request;
   if (retired !== undefined) {
@@ -60,32 +59,29 @@ async function* stepsOf(run: Run): AsyncGenerator<Step> {
   // The next request for changes does not show them again.
   if (request.kind === 'sync' && stream.readMode.kind === 'incremental')
     yield* readRefused(db, stream, accountId);
-  const warehouse = warehouseReads(run, db, load);
-  yield* read({
-    ...request,
-    ...{ stream, state, settings, warehouse },
-    isScheduled: request.trigger === 'schedule',
-    service: run,
-  });
+  const isScheduled = request.trigger === 'schedule';
+  yield* read({ ...request, ...run, isScheduled, service: run, warehouse: warehouseReads(run, db, load) });
 }
 
-/** The transaction of the caller also stores the records of these writes. */
+/** The open transaction also stores the records of these writes. */
 async function writeControlTables(
-  db: Queryable,
-  scope: StreamKey & TransactionTime,
+  { accountId, stream, session }: Run,
+  now: string,
   writes: readonly ControlWrite[],
 ): Promise<void> {
+  const { db } = session.connection;
+  const scope = { accountId, stream: stream.name, now };
   for (const write of writes) {
     if (write.kind === 'methods') await writeOptionalMethods(db, scope, write.results);
     else if (write.kind === 'people_asked') await writePeopleAsked(db, scope, write);
-    else if (write.kind === 'people_listed') await writePeopleListed(db, scope.accountId);
+    else if (write.kind === 'people_listed') await writePeopleListed(db, accountId);
     else await writeLedger(db, scope, write);
   }
 }
 
 /** Stores the steps of the reader in their order, and closes the run with the last one. */
 export async function runSteps(run: Run): Promise<RunEnding> {
-  const { accountId, load, meter, stream, clock, events } = run;
+  const { load, meter, stream, clock, events } = run;
   const { db } = run.session.connection;
   let writes: ControlWrite[] = [];
   let received = 0;
@@ -98,7 +94,7 @@ export async function runSteps(run: Run): Promise<RunEnding> {
       covered,
       isLast: false,
       beforeCommit: async (counts: Run['meter']['counts'], _: unknown, { now }: TransactionTime) => {
-        await writeControlTables(db, { accountId, stream: stream.name, now }, taken);
+        await writeControlTables(run, now, taken);
         await updateRun(db, run, { counts, meter });
       },
     };
@@ -148,7 +144,7 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
     isLast: true,
     beforeCommit: async (total, merged, time) => {
       const scope = { accountId, stream: stream.name, now: time.now };
-      await writeControlTables(db, scope, writes);
+      await writeControlTables(run, time.now, writes);
       ending = toEnding(outcome, merged.failure, [merged.note, await describeUnreadRows(run)]);
       if (repairUpToMs !== undefined) meter.repaired = await countRepaired(run, time, repairUpToMs);
       const hasSucceeded = ending.outcome === 'succeeded';
@@ -195,7 +191,7 @@ async function countRepaired(run: Run, time: TransactionTime, upToMs: number): P
 
 /** The note about live rows that no run reads, because these rows are older than the stream's last success suggests. */
 async function describeUnreadRows({ session, request, stream, accountId, settings }: Run) {
-  if (stream.partitionedBy === undefined || isOfSingleRecords(request)) return null;
+  if (stream.partitionedBy === undefined || !readsWholeStream(request)) return null;
   const stored = await readStoredPartitions(session.connection.db, [accountId]);
   return describeUnread(unreadOf(stored, settings.equipmentTypes));
 }

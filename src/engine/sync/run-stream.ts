@@ -13,7 +13,6 @@ import { runsLast, streamNamed } from '../streams/index.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import {
   createRunMeter,
-  isOfSingleRecords,
   readsWholeStream,
   type Run,
   type RunContext,
@@ -121,7 +120,7 @@ async function runInSession(
 
 /** The run is already closed, so a failure here is logged, and the stream's next run tries again. */
 async function removeOld({ retention, stream, request, session, accountId, signal, events }: Run) {
-  if (isOfSingleRecords(request)) return;
+  if (!readsWholeStream(request)) return;
   try {
     const shape = streamShape(stream);
     const removed = await removeExpired({ session, shape, accountId, retention, signal });

@@ -44,7 +44,7 @@ export interface RunRequest extends ReadOptions {
   readonly stream: StreamName;
   readonly trigger: RunTrigger;
   /** Sends no request; reads the stored records with open issues again. */
-  readonly retryIssues?: boolean;
+  readonly retryIssues?: true;
   /** Sends no request; marks the rows of this partition deleted. */
   readonly retirePartition?: string;
 }
@@ -91,15 +91,9 @@ export function authFailureOf(ending: RunEnding): SafetySyncError | undefined {
   return error?.recovery === 'fail_run' ? error : undefined;
 }
 
-/** True if the run requests single records: its success does not show that the stream is complete. */
-export const isOfSingleRecords = ({ retryIssues, onlyRecord }: RunRequest): boolean =>
-  retryIssues === true || onlyRecord !== undefined;
-
-/** Only such a run makes the stream fresh. */
-export const readsWholeStream = (request: RunRequest): boolean =>
-  !isOfSingleRecords(request) &&
-  request.retirePartition === undefined &&
-  isWholeTime(request.range ?? WHOLE_TIME);
+/** Only such a run makes the stream fresh: the success of one with single records, or a part, does not show that it is complete. */
+export const readsWholeStream = ({ retryIssues, onlyRecord, retirePartition, range }: RunRequest): boolean =>
+  (retryIssues ?? onlyRecord ?? retirePartition) === undefined && isWholeTime(range ?? WHOLE_TIME);
 
 /** `failure`: that of the load. */
 export function toEnding(
