@@ -380,7 +380,7 @@ describe('a forgotten person', () => {
     ).toEqual([]);
     // As `verify --repair` stores one record.
     for (const stream of ['users', 'training-employee-status'] as const) {
-      const onlyRecord = { key: ID, stored: null, requestedType: null };
+      const onlyRecord = { key: ID, stored: null };
       expectSucceeded(await worker.run(stream, { onlyRecord }));
     }
     expect(await places()).toEqual([]);

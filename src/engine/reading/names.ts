@@ -13,7 +13,7 @@ import {
 } from '../streams/optional-methods.ts';
 import type { NamesState } from '../streams/state.ts';
 import { isOfOneRequest, readOptionalList, recordName } from './list.ts';
-import { isHalf, isPlainSync, type ReadRequest } from './read-request.ts';
+import { isEnough, isPlainSync, type ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 const kindOfKey = (key: string): string => key.slice(0, key.indexOf(':'));
@@ -128,7 +128,7 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   const vanished = [...(await warehouse.findVanished(only(complete)))].map(kindOfKey);
   const halved = complete.filter((kind) => {
     const live = state.live[kind] ?? 0;
-    return !isHalf(read, live - vanished.filter((one) => one === kind).length, live);
+    return !isEnough(read, live - vanished.filter((one) => one === kind).length, live);
   });
   const covered = only([...believed, ...complete.filter((kind) => !halved.includes(kind))]);
   const found = `${halved.join(', ')}: less than half of the names came, so none was removed; if that is right: safety-sync sync names --force --allow-mass-delete`;

@@ -16,7 +16,7 @@ import {
 import { isWireRecord, recordKey } from '../streams/wire.ts';
 import { NONE_OFFERED, nothingDue } from './names.ts';
 import { isRefused, readOptionalList, recordName } from './list.ts';
-import { isHalf, isPlainSync, type ReadRequest } from './read-request.ts';
+import { isEnough, isPlainSync, type ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 /** Requests of users.info in one sync: scheduled ones leave the budget to the other streams. */
@@ -101,7 +101,7 @@ export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
     // What is stored is of another address. Else an empty list names nobody, also where no list did before.
     const isFirst = state.isMoved && wasNeverRead(methods.get('users.list'));
     const doubt =
-      isFirst || isHalf(read, count, Math.max(1, listed))
+      isFirst || isEnough(read, count, Math.max(1, listed))
         ? member && `it has a member that is not known: ${member}`
         : `it has ${count} people, of ${listed} before; if that is right: safety-sync sync users --force --allow-mass-delete`;
     const isWhole = isRead && doubt === undefined;

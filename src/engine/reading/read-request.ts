@@ -61,8 +61,6 @@ export interface KnownRecord {
   readonly key: string;
   /** As received last; null: it is not stored. */
   readonly stored: WireRecord | null;
-  /** equipments: the type with which it was found last. */
-  readonly requestedType: string | null;
 }
 
 /** The part of a run's request that its reader needs. */
@@ -93,7 +91,7 @@ export interface ReadRequest extends ReadOptions {
 }
 
 /** A list that comes with less than half of what is stored is an error of the service, unless the request accepts it. */
-export const isHalf = ({ allowMassDelete = false }: ReadOptions, came: number, stored: number): boolean =>
+export const isEnough = ({ allowMassDelete = false }: ReadOptions, came: number, stored: number): boolean =>
   allowMassDelete || 2 * came >= stored;
 
 /** A sync that was not forced leaves out what can show nothing new. */

@@ -11,7 +11,7 @@ import {
   readWholeList,
   recordName,
 } from './list.ts';
-import { isHalf, isPlainSync, type ReadRequest } from './read-request.ts';
+import { isEnough, isPlainSync, type ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 const NO_TYPES =
@@ -41,7 +41,7 @@ async function* findTypes(read: ReadRequest): Steps<PartitionsToRead | null> {
   const { named, withRows } = await warehouse.readTypes();
   const listed = new Set(list?.records.map((one) => recordName(one, 'id')));
   const known = named.filter((id) => listed.has(id));
-  if (listed.size > 0 && isHalf(read, known.length, named.length)) {
+  if (listed.size > 0 && isEnough(read, known.length, named.length)) {
     const unlisted = withRows.filter((id) => !listed.has(id));
     return { types: [...listed, ...unlisted], unlisted };
   }
@@ -87,8 +87,9 @@ async function* readPartitions(
 /** Reads every partition: the account, or each equipment type. Without a proof that all was shown nothing is deleted. */
 export async function* readSnapshot(read: ReadRequest): Steps<ReadOutcome> {
   const { stream, onlyRecord } = read;
-  // The reader ends where the record is found.
-  if (onlyRecord?.requestedType != null) yield* readPartitions(read, { types: [onlyRecord.requestedType] });
+  const { equipmentType_id: ownType } = onlyRecord?.stored ?? {};
+  // The reader ends where the record is found: nearly always in the list of its own type.
+  if (typeof ownType === 'string') yield* readPartitions(read, { types: [ownType] });
   const found: PartitionsToRead | null =
     stream.partitionedBy === undefined ? { types: null } : yield* findTypes(read);
   if (found === null && onlyRecord !== undefined)

@@ -4,7 +4,7 @@ import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import { comparedColumns, compareRows, type RowComparison } from '../loading/drift-sql.ts';
 import { normalize, type ReadRecord, toReadRecord } from '../loading/record.ts';
-import { keyColumn, partitionOf, target } from '../database/sql-names.ts';
+import { keyColumn, target } from '../database/sql-names.ts';
 import { type StreamShape, streamShape, type TableShape } from '../database/table-shape.ts';
 import { read } from '../reading/read.ts';
 import type { KnownRecord } from '../reading/read-request.ts';
@@ -29,22 +29,6 @@ interface FieldComparison {
 
 type KeyOfRow = Readonly<Record<'accountId' | 'key', string>>;
 
-/** `requestedType`: of equipment, the type of the last response that contained it. */
-async function readRow(db: Queryable, { stream, parent }: StreamShape, { accountId, key }: KeyOfRow) {
-  const { partition: requestedType, join } = partitionOf(stream);
-  const [row] = await db.execute<{
-    raw: WireRecord;
-    requestedType: string | null;
-    mark: 'live' | 'deleted';
-    syncedAt: string;
-  }>(sql`
-    select t._raw as raw, ${requestedType} as "requestedType", t._synced_at as "syncedAt",
-      case when t._deleted_at is null then 'live' else 'deleted' end as mark
-    from ${target(parent)} t ${join}
-    where t.account_id = ${accountId} and t.${keyColumn(parent)} = ${key}`);
-  return row;
-}
-
 export type Verification = Awaited<ReturnType<typeof verifyRecord>>['verification'];
 
 /** `verification` has the names of `verify --json`. `known`: for a repair, the record as it was requested. */
@@ -56,8 +40,12 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   // The row of a forgotten person has another key than the service's record.
   const scope = { accountId, key: protection?.ofKey(key) ?? key };
   const shape = streamShape(stream);
-  const row = await readRow(db, shape, scope);
-  const known: KnownRecord = { key, stored: row?.raw ?? null, requestedType: row?.requestedType ?? null };
+  const [row] = await db.execute<{ content: WireRecord; mark: 'live' | 'deleted'; syncedAt: string }>(sql`
+    select t._raw as content, t._synced_at as "syncedAt",
+      case when t._deleted_at is null then 'live' else 'deleted' end as mark
+    from ${target(shape.parent)} t
+    where t.account_id = ${accountId} and t.${keyColumn(shape.parent)} = ${scope.key}`);
+  const known: KnownRecord = { key, stored: row?.content ?? null };
   const meter = createRequestMeter();
   const steps = read({
     // A backfill takes also an older training list.
