@@ -14,12 +14,12 @@ export type FollowupRun = ReturnType<typeof createFollowupRun>;
 /** `common`: parameters of all its requests. */
 export function createFollowupRun(read: ReadRequest, common: Params) {
   const { stream, service } = read;
-  const list = askedOf(stream);
-  const { method, keyField, pageSize = 1 } = list;
+  const { method, keyField, pageSize = 1 } = askedOf(stream);
+  const listOf = (params: Params) => askedOf(stream, { ...common, ...params });
 
   /** `isSuspect`: a similar request failed, and two attempts show whether this one does, too. */
   const ask = (params: Params, isSuspect = false): Promise<ListPage> =>
-    fetchPage(service, { ...list, params: { ...common, ...params }, retries: isSuspect ? 1 : undefined });
+    fetchPage(service, { ...listOf(params), retries: isSuspect ? 1 : undefined });
 
   /** One page; undefined: the service fails for its records, or has none so far back. */
   async function askPage(params: Params): Promise<ListPage | undefined> {
@@ -43,7 +43,7 @@ export function createFollowupRun(read: ReadRequest, common: Params) {
     ask,
     askPage,
     /** By page numbers, until it is complete. */
-    readSettled: (params: Params) => readSettledList(service, { ...list, params: { ...common, ...params } }),
+    readSettled: (params: Params) => readSettledList(service, listOf(params)),
 
     /** The newest record older than those that the service fails for; undefined: there is none. */
     async askBeyond(params: Params, failure: SafetySyncError) {

@@ -76,7 +76,7 @@ async function runInSession(
   await assertMigrated(connection);
   await closeOpenRuns(db, scope);
   const state = await openStreamState(db, scope);
-  const stream = streamNamed(asked.stream, context.streams);
+  const stream = streamNamed(asked.stream);
   const request = state.isMoved ? afterMove(asked, stream) : asked;
   const watermark = toIso(state.watermark);
   Object.assign(meter, { watermarkBefore: watermark, watermarkAfter: watermark });

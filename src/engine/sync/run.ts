@@ -19,8 +19,6 @@ export interface RunContext extends SessionContext, Omit<Service, 'meter'> {
   readonly settings: SyncSettings;
   readonly privacy: PrivacySettings;
   readonly retention: Retention;
-  /** The streams from which a run selects its own; default: the registry. */
-  readonly streams?: readonly StreamDefinition[];
   /** For writes outside of a run's own session. */
   readonly db: Database;
   /** Host and process, for `runs.owner`. */

@@ -33,9 +33,9 @@ export type Verification = Awaited<ReturnType<typeof verifyRecord>>['verificatio
 
 /** `verification` has the names of `verify --json`. `known`: for a repair, the record as it was requested. */
 export async function verifyRecord(context: RunContext, streamName: StreamName, key: string) {
-  const { db, settings, streams } = context;
+  const { db, settings } = context;
   const { accountId } = settings;
-  const stream = streamNamed(streamName, streams);
+  const stream = streamNamed(streamName);
   const { protection, policy } = await readPrivacy(db, { ...context, stream });
   // The row of a forgotten person has another key than the service's record.
   const scope = { accountId, key: protection?.ofKey(key) ?? key };
