@@ -135,7 +135,7 @@ async function* readDrift(run: FollowupRun, readUpTo: number): Steps<ReadOutcome
   const what = `the service counts ${formatNumber(Math.abs(difference), 'follow-up')} ${difference > 0 ? 'more' : 'fewer'} than are stored`;
   const waitMs = Math.max(COMPLETE_READ_MS, COMPLETE_READ_FACTOR * tookMs) - (agoMs ?? Infinity);
   if (difference === knownDifference) notes.push(`${what}, as after the last complete read`);
-  else if (read.isScheduled && waitMs > 0)
+  else if (read.trigger === 'schedule' && waitMs > 0)
     notes.push(`${what}: everything is read again in ${formatDuration(waitMs)}`);
   else {
     notes.push(`${what}: everything was read again`);

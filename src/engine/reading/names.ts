@@ -40,11 +40,11 @@ function waitingFailure(states: Codes, methods: readonly string[]): SafetySyncEr
 }
 
 /** By hand, a failure that waits for its next attempt is not hidden. */
-export function nothingDue({ isScheduled, stream }: ReadRequest, states: Codes): ReadOutcome {
+export function nothingDue({ trigger, stream }: ReadRequest, states: Codes): ReadOutcome {
   const { optionalMethods: methods = [] } = stream;
   if (isNoneOffered(states, methods)) return NONE_OFFERED;
   const failure = waitingFailure(states, methods);
-  if (failure === null || isScheduled) return { kind: 'skipped', reason: 'nothing due' };
+  if (failure === null || trigger === 'schedule') return { kind: 'skipped', reason: 'nothing due' };
   throw failure;
 }
 

@@ -20,7 +20,7 @@ import { isEnough, isPlainSync, type ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 /** Requests of users.info in one sync: scheduled ones leave the budget to the other streams. */
-const MOST_ASKED = { scheduled: 20, manual: 500 };
+const MOST_ASKED = { schedule: 20, manual: 500 };
 
 /** The parameter with the id: as observed, and as in the specification's example. */
 const FORMS: readonly UserForm[] = ['id', 'user'];
@@ -61,10 +61,10 @@ async function askForPerson(
 
 /** People without a row, one after the other. Returns how many are left for later runs; null: it is not offered. */
 async function* readSinglePeople(read: ReadRequest, info: MethodState | undefined): Steps<number | null> {
-  const { warehouse, kind, isScheduled, onlyRecord } = read;
+  const { warehouse, kind, trigger, onlyRecord } = read;
   const isAll = kind === 'backfill';
   const unknown = onlyRecord ? [onlyRecord.key] : await warehouse.readUnknownPeople({ isAll });
-  const most = isAll ? Infinity : MOST_ASKED[isScheduled ? 'scheduled' : 'manual'];
+  const most = isAll ? Infinity : MOST_ASKED[trigger];
   let form = info?.form ?? null;
   const remember = (code: string | null) =>
     writes({ kind: 'methods', results: [{ method: 'users.info', code, form }] });

@@ -10,6 +10,7 @@ import type {
   NamesState,
   StoredTypes,
   RunKind,
+  RunTrigger,
   StreamState,
   TimeSlice,
 } from '../streams/state.ts';
@@ -66,6 +67,8 @@ export interface KnownRecord {
 /** The part of a run's request that its reader needs. */
 export interface ReadOptions {
   readonly kind: RunKind;
+  /** A scheduled run leaves requests to the others: it looks up fewer people, and waits longer before it reads everything again. */
+  readonly trigger: RunTrigger;
   /** sync: send requests even if the service's cache cannot have changed; other kinds always do. */
   readonly force?: boolean | undefined;
   /** Rows may be marked deleted that the delete guard, or the rule of a list, would leave. */
@@ -82,8 +85,6 @@ export interface ReadRequest extends ReadOptions {
   readonly stream: StreamDefinition;
   /** Only what these parameters select, because only one record is looked for. */
   readonly filters?: Params;
-  /** It waits longer before it reads everything again. */
-  readonly isScheduled: boolean;
   readonly state: StreamState;
   readonly settings: SyncSettings;
   readonly service: Service;

@@ -48,6 +48,7 @@ export const NO_STATE: StreamState = {
 
 /** The way to read a stream: new data only, everything again, or everything compared with the stored rows. */
 export type RunKind = 'sync' | 'backfill' | 'reconcile';
+export type RunTrigger = 'schedule' | 'manual';
 
 /** Creation time from `fromMs` to `toMs` (exclusive), ms since 1970; an end without a bound is infinite. */
 export interface TimeSlice {

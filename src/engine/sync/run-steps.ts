@@ -59,8 +59,7 @@ async function* stepsOf(run: Run): AsyncGenerator<Step> {
   // The next request for changes does not show them again.
   if (request.kind === 'sync' && stream.readMode.kind === 'incremental')
     yield* readRefused(db, stream, accountId);
-  const isScheduled = request.trigger === 'schedule';
-  yield* read({ ...request, ...run, isScheduled, service: run, warehouse: warehouseReads(run, db, load) });
+  yield* read({ ...request, ...run, service: run, warehouse: warehouseReads(run, db, load) });
 }
 
 /** The open transaction also stores the records of these writes. */

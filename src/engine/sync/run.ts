@@ -4,7 +4,7 @@ import type { SafetySyncError } from '../../shared/errors.ts';
 import type { StreamState } from '../streams/state.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import type { Database } from '../database/connection.ts';
-import type { RunKey, RunTrigger } from '../control-tables/control-tables.ts';
+import type { RunKey } from '../control-tables/control-tables.ts';
 import type { Removed, Retention } from '../history/retention.ts';
 import { noCounts, type RecordCounts, type RunEnding } from '../control-tables/runs.ts';
 import type { Load } from '../loading/load.ts';
@@ -40,7 +40,6 @@ export interface RunEvents extends SessionEvents {
 
 export interface RunRequest extends ReadOptions {
   readonly stream: StreamName;
-  readonly trigger: RunTrigger;
   /** Sends no request; reads the stored records with open issues again. */
   readonly retryIssues?: true;
   /** Sends no request; marks the rows of this partition deleted. */

@@ -49,7 +49,7 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   const meter = createRequestMeter();
   const steps = read({
     // A backfill takes also an older training list.
-    ...{ kind: 'backfill', isScheduled: false, stream, settings, state: NO_STATE, onlyRecord: known },
+    ...{ kind: 'backfill', trigger: 'manual', stream, settings, state: NO_STATE, onlyRecord: known },
     service: { ...context, meter },
     warehouse: warehouseReads({ accountId, stream }, db),
   });
