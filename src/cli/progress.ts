@@ -27,8 +27,14 @@ export function createProgress(log: Logger, isInteractive: boolean) {
   const draw = (line: string): boolean =>
     process.stderr.write(`${ERASE}${line.slice(0, (process.stderr.columns || LONGEST_TEXT) - 1)}`);
 
-  const events: Pick<RunEvents, 'onProgress' | 'onRead'> = {
-    onProgress(stream, { records, total, slicesDone }) {
+  const events: Pick<RunEvents, 'onRead'> = {
+    onRead(stream, received, progress) {
+      if (progress === undefined) {
+        if (isInteractive && first === undefined && isDue())
+          draw(`reading ${streamNamed(stream).contents}: ${formatNumber(received, 'record')}`);
+        return;
+      }
+      const { records, total, slicesDone } = progress;
       first ??= records;
       if (!isDue()) return;
       const rate = Math.round(((records - first) / Math.max(1, performance.now() - startedMs)) * SECOND_MS);
@@ -44,10 +50,6 @@ export function createProgress(log: Logger, isInteractive: boolean) {
         const fields = { stream, records, total, slices_done: slicesDone, records_per_second: rate };
         log.info(fields, `${stream}: ${text}`);
       }
-    },
-    onRead(stream, records) {
-      if (isInteractive && first === undefined && isDue())
-        draw(`reading ${streamNamed(stream).contents}: ${formatNumber(records, 'record')}`);
     },
   };
   return {

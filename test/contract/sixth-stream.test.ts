@@ -3,7 +3,7 @@
  * the specimen. Everything else follows from the declaration.
  */
 
-import { expect } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { distribute, readCitus } from '../../src/warehouse/citus.ts';
 import { type Method, RecordTable, type Sandbox } from '../../src/sandbox/index.ts';
 import { bookkeeping, safetyTable } from '../../src/engine/streams/columns.ts';
@@ -56,7 +56,10 @@ const workSitesStream: StreamDefinition = {
   },
 };
 
-const SIX = [...STREAMS, workSitesStream];
+/** Its line in the registry, which other files of the worker share. */
+const registry = STREAMS as StreamDefinition[];
+beforeAll(() => void registry.push(workSitesStream));
+afterAll(() => void registry.pop());
 
 type Sites = RecordTable<object>;
 
@@ -92,7 +95,7 @@ const specimen: Specimen = {
 async function createWorker(options: TestWorkerOptions): Promise<TestWorker> {
   const sites = createSites();
   const sandbox = { ...options.sandbox, methods: serve(sites) };
-  const worker = await createTestWorker({ ...options, streams: SIX, sandbox });
+  const worker = await createTestWorker({ ...options, sandbox });
   sitesOf.set(worker.sandbox, sites);
   await worker.query(MIGRATION);
   if ((await readCitus(worker.connection)) !== undefined) await distribute(worker.connection);

@@ -195,12 +195,7 @@ test('after an interrupted cleaning the settings of before are refused, and the 
   const stop = AbortSignal.abort();
   await expect(
     withStreamSession(contextOf(strict), { stream: 'followups', whenBusy: 'wait' }, (session) =>
-      applyPrivacy(session, {
-        stream: streamNamed('followups'),
-        accountId: 'default',
-        settings: strict,
-        signal: stop,
-      }),
+      applyPrivacy(session, { ...contextOf(strict), stream: streamNamed('followups'), signal: stop }),
     ),
   ).rejects.toThrow('stopped while cleaning');
   const run = { stream: 'followups', kind: 'sync', trigger: 'manual' } as const;
@@ -385,7 +380,7 @@ describe('a forgotten person', () => {
     ).toEqual([]);
     // As `verify --repair` stores one record.
     for (const stream of ['users', 'training-employee-status'] as const) {
-      const onlyRecord = { key: ID, stored: null, requestedType: null };
+      const onlyRecord = { key: ID, stored: null };
       expectSucceeded(await worker.run(stream, { onlyRecord }));
     }
     expect(await places()).toEqual([]);

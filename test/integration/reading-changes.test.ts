@@ -222,7 +222,7 @@ test('a reader misses no row of a sync, backfill, reconcile, repair, cleaning or
     },
     verify: async () => {
       await damage();
-      const onlyRecord = { key: followup, stored: null, requestedType: null };
+      const onlyRecord = { key: followup, stored: null };
       expectSucceeded(await worker.run('followups', { onlyRecord }));
     },
     retire: async () => {

@@ -128,7 +128,7 @@ export class MemoryWarehouse {
       readKnownPeople: () => Promise.resolve({ listed: 0, hasNew: false }),
       readUnknownPeople: () => Promise.resolve([]),
       readTypes: () => Promise.resolve({ named: [], withRows: [] }),
-      readNamesState: () => Promise.resolve({ live: new Map(), unnamed: [], dataLists: [] }),
+      readNamesState: () => Promise.resolve({ live: {}, unnamed: [], dataLists: [] }),
     };
   }
 }

@@ -32,9 +32,7 @@ export type MemoryWorkerOptions = Pick<
   'sandbox' | 'settings' | 'mostRetries' | 'ourClockOffMs' | 'serviceClockOffMs'
 >;
 
-export interface MemoryRequest extends Partial<ReadOptions> {
-  readonly trigger?: 'schedule' | 'manual';
-}
+export type MemoryRequest = Partial<ReadOptions>;
 
 type MemoryRun = RunEnding & {
   readonly counts: Readonly<RecordCounts>;
@@ -124,9 +122,9 @@ export async function createMemoryWorker(options: MemoryWorkerOptions = {}) {
     let [received, receivedBefore] = [0, 0];
     const steps = read({
       kind: 'sync',
+      trigger: 'manual',
       ...request,
       stream,
-      isScheduled: request.trigger === 'schedule',
       state: readState(stored),
       settings,
       service: { api: () => api, meter, clock, signal: new AbortController().signal },

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../src/engine/api/client.ts';
 import { type Clock, MINUTE_MS, systemClock } from '../../src/shared/time.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
-import type { StreamDefinition, StreamName } from '../../src/engine/streams/stream.ts';
+import type { StreamName } from '../../src/engine/streams/stream.ts';
 import type { SyncSettings } from '../../src/engine/reading/read-request.ts';
 import type { PrivacySettings } from '../../src/engine/privacy/settings.ts';
 import type { RunEnding } from '../../src/engine/control-tables/runs.ts';
@@ -26,8 +26,6 @@ export interface TestWorkerOptions {
   readonly mostRetries?: number;
   readonly requestTimeoutMs?: number;
   readonly events?: RunEvents;
-  /** Default: the registry. */
-  readonly streams?: readonly StreamDefinition[];
   /** Default: a new one on the server of this test run. */
   readonly database?: TestDatabase;
 }
@@ -98,10 +96,8 @@ export async function createTestWorker(options: TestWorkerOptions = {}): Promise
   const clock = options.clock ?? systemClock;
   const api = createTestClient(sandbox, clock, options);
   const settings = settingsFor(sandbox, options);
-  const streams = options.streams ?? STREAMS;
   const context: RunContext = {
     settings,
-    streams,
     privacy: options.privacy ?? { omit: [], pseudonymize: [] },
     retention: options.retention ?? {},
     databaseUrl: database.url,
@@ -116,7 +112,7 @@ export async function createTestWorker(options: TestWorkerOptions = {}): Promise
     runStream(context, { stream, kind: 'sync', trigger: 'manual', ...request });
   async function runAll(request: Partial<RunRequest> = {}): Promise<RunResult[]> {
     const results: RunResult[] = [];
-    for (const { name } of streams) results.push(await run(name, request));
+    for (const { name } of STREAMS) results.push(await run(name, request));
     return results;
   }
   return {

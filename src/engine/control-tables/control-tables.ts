@@ -1,14 +1,13 @@
 /** Schema `safety_sync`: runs, progress and problems of the worker itself. */
 import { type SQL, sql } from 'drizzle-orm';
 import { bigint, index, integer, jsonb, pgSchema, text } from 'drizzle-orm/pg-core';
-import type { RunKind, SliceStatus } from '../streams/state.ts';
+import type { RunKind, RunTrigger, SliceStatus } from '../streams/state.ts';
 import { idText, instant, json, tablesOf } from '../streams/columns.ts';
 import type { UserForm } from '../streams/optional-methods.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
 
 export const controlSchema = pgSchema('safety_sync');
 
-export type RunTrigger = 'schedule' | 'manual';
 export type RunStatus = 'running' | 'succeeded' | 'failed' | 'skipped';
 
 export interface StreamKey {

@@ -80,7 +80,7 @@ export async function readNamesState(db: Queryable, accountId: string): Promise<
     select distinct _raw ->> 'list_id' as id from ${names}
     where account_id = ${accountId} and kind = 'metafield' and _deleted_at is null and _raw ->> 'list_id' <> ''`);
   return {
-    live: new Map(live.map(({ kind, count }) => [kind, count])),
+    live: Object.fromEntries(live.map(({ kind, count }) => [kind, count])),
     unnamed: unnamed.map(({ key }) => key),
     dataLists: lists.map(({ id }) => id),
   };

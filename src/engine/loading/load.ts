@@ -51,8 +51,10 @@ export async function createLoad(options: LoadOptions) {
   const spanAttributes = { 'safety_sync.account': accountId, 'safety_sync.stream': stream.name };
   await openStaging(db, shape);
   // Before the first change of the run, because later nothing shows which rows are new.
-  const counted = await db.execute<Record<'rows' | 'live', number>>(countRows(shape.parent, accountId));
-  const [before = { rows: 0, live: 0 }] = counted;
+  const counted = await db.execute<Record<'rows' | 'live' | 'uncertain', number>>(
+    countRows(shape.parent, accountId),
+  );
+  const [before = { rows: 0, live: 0, uncertain: 0 }] = counted;
   const hadRows = before.rows > 0;
   const batches = createBatches(options, hadRows);
   const merge = createMerge(options, batches, before);
@@ -71,8 +73,8 @@ export async function createLoad(options: LoadOptions) {
   let queue: Promise<void> = Promise.resolve();
   let committing = queue;
   let uncommitted = 0;
-  /** Records without a usable key. */
-  let keyless = 0;
+  /** Texts of the records without a usable key: each is rejected once, however often it is read. */
+  const keyless = new Set<string>();
   const committed = noCounts();
   /** The batches of the open transaction. */
   let stored: Prepared[] = [];
@@ -111,7 +113,7 @@ export async function createLoad(options: LoadOptions) {
     const staged = stored.flatMap(({ changed }) => changed.records);
     const merged = await merge({
       ...{ ...time, accountId, runId, stream: stream.name },
-      ...{ staged, covered, keyless, deletedBefore: committed.deleted },
+      ...{ staged, covered, keyless: keyless.size, deletedBefore: committed.deleted },
     });
     addCounts(counts, merged.counts);
     await beforeCommit(counts, merged, time);
@@ -140,14 +142,14 @@ export async function createLoad(options: LoadOptions) {
   }
 
   return {
-    /** The account had rows before the load; else no keys are recorded. */
-    hadRows,
+    /** The account's rows before the load; without any no keys are recorded. */
+    before,
     /** Resolves when there is room for more. */
     async add(records: readonly Received[], about: ReadContext): Promise<void> {
       uncommitted += records.length;
       for (const received of records) {
         const read = toReadRecord(received, { stream, about, ord: nextOrd++, protection });
-        if (read.key === null) keyless += 1;
+        if (read.key === null && keyless.size === keyless.add(read.received.text).size) continue;
         open.push(read);
         openBytes += read.received.length;
         if (open.length >= BATCH_RECORDS || openBytes >= BATCH_BYTES) await closeBatch();
@@ -182,6 +184,7 @@ export async function createLoad(options: LoadOptions) {
       await session.rollback();
       stored = [];
       uncommitted = 0;
+      keyless.clear();
       batches.forgetStaged();
     },
     /** Rolls back uncommitted records. Resolves when no work is being sent to the database, also after a failure. */

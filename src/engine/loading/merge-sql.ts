@@ -104,8 +104,11 @@ export const countTurning = (parent: TableShape, within: RunKey & TransactionTim
       on t.account_id = ${within.accountId} and ${same('t', 's', parent.key)}
     where t._deleted_at is null and s._deleted_at is not null and t._synced_at is distinct from ${instantOf(within)}`;
 
+/** `uncertain`: rows without a hash are corrected by the next complete read: of other settings, or changed in the warehouse. */
 export const countRows = (parent: TableShape, accountId: string): SQL =>
-  sql`select count(*)::int as rows, count(*) filter (where _deleted_at is null)::int as live from ${target(parent)} where account_id = ${accountId}`;
+  sql`select count(*)::int as rows, count(*) filter (where _deleted_at is null)::int as live,
+      count(*) filter (where _hash is null)::int as uncertain
+    from ${target(parent)} where account_id = ${accountId}`;
 
 /** Deletes children that a changed record no longer has. The parent's key is the beginning of the child's. */
 export function deleteStaleChildren(parent: TableShape, child: TableShape, { accountId }: RunKey): SQL {

@@ -80,18 +80,6 @@ export async function countListed(
   return row?.count ?? 0;
 }
 
-/** Rows without a hash are corrected by the next complete read: of other settings, or changed in the warehouse. */
-export async function hasUncertain(
-  db: Queryable,
-  { parent }: StreamShape,
-  accountId: string,
-): Promise<boolean> {
-  const [row] = await db.execute<{ is: boolean }>(
-    sql`select exists (select from ${target(parent)} t where t.account_id = ${accountId} and t._hash is null) as is`,
-  );
-  return row?.is ?? false;
-}
-
 /** Removes all staged rows, in the transaction with the merge; what the run has seen stays seen. `others`: tables. */
 export async function clearStaging(
   db: Queryable,

@@ -32,10 +32,11 @@ export interface PrivacySettings extends Pick<StoredPolicy, 'omit' | 'pseudonymi
   readonly key?: string | undefined;
 }
 
+/** A stream of an account, within the context of its runs. */
 interface PrivacyScope {
   readonly stream: StreamDefinition;
-  readonly accountId: string;
-  readonly settings: PrivacySettings;
+  readonly settings: { readonly accountId: string };
+  readonly privacy: PrivacySettings;
 }
 
 const pseudonymsOf = ({ key: secret }: PrivacySettings): Pseudonyms | null =>
@@ -94,12 +95,12 @@ export async function readForgottenWithKey(
 /** `protection` null: everything may be stored. Errors: `privacy_key_wrong`. */
 export async function readPrivacy(
   db: Queryable,
-  { stream, accountId, settings }: PrivacyScope,
+  { stream, settings, privacy }: PrivacyScope,
 ): Promise<{ readonly protection: Protection | null; readonly policy: StoredPolicy }> {
-  const pseudonyms = pseudonymsOf(settings);
-  const forgotten = await readForgottenWithKey(db, accountId, settings);
+  const pseudonyms = pseudonymsOf(privacy);
+  const forgotten = await readForgottenWithKey(db, settings.accountId, privacy);
   const people = forgotten.map(({ pseudonym }) => pseudonym);
-  const policy = policyOf(stream, settings, people);
+  const policy = policyOf(stream, privacy, people);
   const keepsAll = stream.personal === undefined && !Object.values(stream.fields).some(isDropped);
   const isEmpty = policy.omit.length === 0 && policy.keyId === null && keepsAll;
   const protection = isEmpty ? null : createProtection({ ...policy, stream, pseudonyms, forgotten });
@@ -119,19 +120,12 @@ export const lessProtection = (accountId: string, lost: readonly string[]): Safe
  */
 export async function applyPrivacy(
   session: StreamSession,
-  {
-    stream,
-    accountId,
-    settings,
-    signal,
-    mayLift = false,
-  }: PrivacyScope & {
-    readonly signal: AbortSignal;
-    readonly mayLift?: boolean;
-  },
+  context: PrivacyScope & { readonly signal: AbortSignal; readonly mayLift?: boolean },
 ): Promise<{ readonly protection: Protection | null; readonly cleaned: number | undefined }> {
   const { db } = session.connection;
-  const { protection, policy } = await readPrivacy(db, { stream, accountId, settings });
+  const { stream, signal, mayLift = false } = context;
+  const { accountId } = context.settings;
+  const { protection, policy } = await readPrivacy(db, context);
   const scope = { accountId, stream: stream.name };
   const all = await readStoredPrivacy(db, [accountId]);
   const { stored: before = NO_POLICY, isPartial } = all.find((one) => one.stream === stream.name) ?? {};

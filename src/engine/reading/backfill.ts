@@ -2,15 +2,12 @@
  * Reads every follow-up, or those of a range of creation time, and has the ledger record how far it came: the first sync, and
  * `backfill`. Slices only let several requests be in flight; each is one walk, and is resumed where it was cut off.
  */
-import { isRequestSpecific } from '../api/response-errors.ts';
 import { ignoreRejection } from '../../shared/errors.ts';
 import type { ListPage } from '../api/requests.ts';
-import type { Received } from '../../shared/received.ts';
 import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, isSameRange, toFilters, unreadSlice, WHOLE_TIME } from './creation-time.ts';
 import type { FollowupRun } from './followup-run.ts';
-import { isBeyondLast } from './list.ts';
-import { timeOf } from './record-fields.ts';
+import { timeOf } from './list.ts';
 import { records, type RecordsStep, type Step, type Steps, writes } from './step.ts';
 import { isNewestFirst, walk } from './walk.ts';
 import { nextWatermark, readFirstResponse } from './watermark.ts';
@@ -20,20 +17,17 @@ const SLICE_PAGES = 20;
 /** Slices for each request in flight, because their numbers of records differ. */
 const SLICES_PER_REQUEST = 4;
 
-/** The last page of a list that is sorted newest first shows where creation time begins. Without it there is one slice. */
-async function cut(run: FollowupRun, range: TimeSlice, first: ListPage): Promise<TimeSlice[]> {
+/** The last record of a list that is sorted newest first shows where creation time begins. Without it there is one slice. */
+async function cut(run: FollowupRun, range: TimeSlice, newest: ListPage): Promise<TimeSlice[]> {
   const { sliceConcurrency } = run.read.settings;
-  const { total = 0, lastPage: page } = first.paging ?? {};
-  const pages = total / Math.max(1, first.records.length);
-  const count = Math.min(Math.floor(pages / SLICE_PAGES), SLICES_PER_REQUEST * sliceConcurrency);
-  if (count <= 1 || page === undefined || !isNewestFirst(first.records, WHOLE_TIME)) return [range];
-  let last: Received | undefined;
-  try {
-    last = (await run.ask({ ...toFilters(range), limit: run.pageSize, page })).records.at(-1);
-  } catch (error) {
-    if (!isRequestSpecific(error) && !isBeyondLast(error)) throw error;
-  }
-  const [fromMs, toMs] = [last, first.records[0]].map((one) => one && timeOf(one, 'created_on'));
+  const { total = 0 } = newest.paging ?? {};
+  const slices = Math.floor(total / run.pageSize / SLICE_PAGES);
+  const count = Math.min(slices, SLICES_PER_REQUEST * sliceConcurrency);
+  if (count <= 1) return [range];
+  const oldest = await run.askPage({ ...toFilters(range), limit: 1, page: total });
+  const [fromMs, toMs] = [oldest, newest].map(
+    (one) => one?.records[0] && timeOf(one.records[0], 'created_on'),
+  );
   return fromMs === undefined || toMs === undefined || fromMs >= toMs
     ? [range]
     : cutEvenly(range, { fromMs, toMs }, count);
@@ -50,18 +44,14 @@ export async function* readBackfill(
   const { plan, ...ledger } = await warehouse.readLedger();
   let slices = [...ledger.slices];
   let watermark = plan?.watermark ?? null;
-  const newest = await run.askNewest(toFilters(range));
-  /** The first response of the newest slice, unless it reaches below it. The total is that of all slices. */
-  let ofNewestSlice: ListPage | undefined;
   let isOnePage = false;
-  if (plan === undefined || restart || watermark === null || !isSameRange(plan, range)) {
+  const newest = await run.askPage(toFilters(range));
+  const isNew = plan === undefined || restart || watermark === null || !isSameRange(plan, range);
+  if (isNew) {
     watermark = nextWatermark(null, newest && readFirstResponse(newest, service.clock.now()));
     const ranges = newest ? await cut(run, range, newest) : [range];
     slices = ranges.map((one) => unreadSlice(one, 'pending'));
     isOnePage = newest !== undefined && newest.records.length === newest.paging?.total;
-    const [slice = range, ...others] = slices;
-    if (others.length === 0) ofNewestSlice = newest;
-    else if (newest && isNewestFirst(newest.records, slice)) ofNewestSlice = { ...newest, paging: undefined };
     yield writes({ kind: 'plan', plan: { ...range, watermark }, slices });
     yield { kind: 'commit' };
   }
@@ -77,8 +67,10 @@ export async function* readBackfill(
       slice = slices[at] = { ...slice, ...to };
       return { writes: [{ kind: 'slice', slice }], progress: toProgress() };
     };
+    // Unless it reaches below the newest slice. Its total is that of all slices.
+    const isOfSlice = isNew && at === 0 && newest !== undefined && isNewestFirst(newest.records, begun);
     const { first } = yield* walk(run, begun, {
-      newest: at === 0 ? ofNewestSlice : undefined,
+      newest: isOfSlice ? { ...newest, paging: slices.length === 1 ? newest.paging : undefined } : undefined,
       begun,
       note: ({ expected, ...reached }) => change({ ...reached, expected: slice.expected ?? expected }),
     });

@@ -11,22 +11,23 @@ const MOST_FAILING = 10;
 
 export type FollowupRun = ReturnType<typeof createFollowupRun>;
 
-/** `optional`: parameters that are left out from the first request on that refuses them. */
-export function createFollowupRun(read: ReadRequest, optional: { params: Params }) {
+/** `common`: parameters of all its requests. */
+export function createFollowupRun(read: ReadRequest, common: Params) {
   const { stream, service } = read;
-  const list = { ...askedOf(stream), optional };
-  const { method, keyField, pageSize = 1 } = list;
+  const { method, keyField, pageSize = 1 } = askedOf(stream);
+  const listOf = (params: Params) => askedOf(stream, { ...common, ...params });
 
   /** `isSuspect`: a similar request failed, and two attempts show whether this one does, too. */
   const ask = (params: Params, isSuspect = false): Promise<ListPage> =>
-    fetchPage(service, { ...list, params, retries: isSuspect ? 1 : undefined });
+    fetchPage(service, { ...listOf(params), retries: isSuspect ? 1 : undefined });
 
-  /** The newest records; undefined: the service fails for them. */
-  async function askNewest(params: Params, limit = pageSize): Promise<ListPage | undefined> {
+  /** One page; undefined: the service fails for its records, or has none so far back. */
+  async function askPage(params: Params): Promise<ListPage | undefined> {
     try {
-      return await ask({ ...params, limit });
+      return await ask({ limit: pageSize, ...params });
     } catch (error) {
-      if (!isRequestSpecific(error)) throw error;
+      const isAbsent = Number(params['page']) > 1 && isBeyondLast(error);
+      if (!isRequestSpecific(error) && !isAbsent) throw error;
       return undefined;
     }
   }
@@ -39,12 +40,10 @@ export function createFollowupRun(read: ReadRequest, optional: { params: Params 
     /** Ranges that the service does not return, or where it contradicts itself, as the ledger has them. A walk goes on below them. */
     failed: [] as readonly { readonly range: TimeSlice; readonly error: SafetySyncError }[],
     notes: [] as string[],
-    /** Texts of the records without a usable key: another walk of the run would have each of them rejected again. */
-    keyless: new Set<string>(),
     ask,
+    askPage,
     /** By page numbers, until it is complete. */
-    readSettled: (params: Params) => readSettledList(service, { ...list, params }),
-    askNewest,
+    readSettled: (params: Params) => readSettledList(service, listOf(params)),
 
     /** The newest record older than those that the service fails for; undefined: there is none. */
     async askBeyond(params: Params, failure: SafetySyncError) {
@@ -60,6 +59,6 @@ export function createFollowupRun(read: ReadRequest, optional: { params: Params 
     },
 
     /** How many there are; undefined: the service does not say, or fails for the newest record, which the response would contain. */
-    askTotal: async (): Promise<number | undefined> => (await askNewest({}, 1))?.paging?.total,
+    askTotal: async (): Promise<number | undefined> => (await askPage({ limit: 1 }))?.paging?.total,
   };
 }

@@ -7,7 +7,7 @@ import type { StateChange, TimeSlice } from '../streams/state.ts';
 import { readBackfill } from './backfill.ts';
 import { describeRange, isSameRange, isWholeTime, unionOf, WHOLE_TIME } from './creation-time.ts';
 import { createFollowupRun, type FollowupRun } from './followup-run.ts';
-import type { Params, ReadRequest } from './read-request.ts';
+import type { ReadRequest } from './read-request.ts';
 import { type ReadOutcome, type Steps, writes } from './step.ts';
 import { walk } from './walk.ts';
 import { nextWatermark } from './watermark.ts';
@@ -136,7 +136,7 @@ async function* readDrift(run: FollowupRun, readUpTo: number): Steps<ReadOutcome
   const what = `the service counts ${formatNumber(Math.abs(difference), 'follow-up')} ${difference > 0 ? 'more' : 'fewer'} than are stored`;
   const waitMs = Math.max(COMPLETE_READ_MS, COMPLETE_READ_FACTOR * tookMs) - (agoMs ?? Infinity);
   if (difference === knownDifference) notes.push(`${what}, as after the last complete read`);
-  else if (read.isScheduled && waitMs > 0 && (agoMs ?? 0) >= 0)
+  else if (read.trigger === 'schedule' && waitMs > 0)
     notes.push(`${what}: everything is read again in ${formatDuration(waitMs)}`);
   else {
     notes.push(`${what}: everything was read again`);
@@ -150,12 +150,16 @@ const DISPLAY_ID = 'followup_display_id';
 
 export async function* readFollowups(read: ReadRequest): Steps<ReadOutcome> {
   const method = `${read.stream.method} with ${DISPLAY_ID}`;
-  const isRefused = isLeftAlone((await read.warehouse.readOptionalMethods()).get(method));
-  const optional: { params: Params } = { params: isRefused ? {} : { [DISPLAY_ID]: true } };
-  const outcome = yield* readRun(createFollowupRun(read, optional));
-  if (!isRefused && !(DISPLAY_ID in optional.params))
-    yield writes({ kind: 'methods', results: [{ method, code: 'parameter_unexpected' }] });
-  return outcome;
+  if (!isLeftAlone((await read.warehouse.readOptionalMethods()).get(method))) {
+    try {
+      return yield* readRun(createFollowupRun(read, { [DISPLAY_ID]: true }));
+    } catch (error) {
+      if (!(error instanceof SafetySyncError) || error.code !== 'parameter_unexpected') throw error;
+      // Begun again without it: what was yielded so far is right.
+      yield writes({ kind: 'methods', results: [{ method, code: error.code }] });
+    }
+  }
+  return yield* readRun(createFollowupRun(read, {}));
 }
 
 async function* readRun(run: FollowupRun): Steps<ReadOutcome> {

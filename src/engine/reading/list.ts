@@ -5,15 +5,20 @@ import type { ListPage, ListRequest } from '../api/requests.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import { isNotOffered, listOf, type OptionalListName } from '../streams/optional-methods.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
+import { readMs, recordKey } from '../streams/wire.ts';
 import type { Params, Service } from './read-request.ts';
-import { recordName, timeOf } from './record-fields.ts';
+
+/** A time field of a record, ms since 1970; undefined where it is absent or unusable. */
+export const timeOf = (record: Received, field: string): number | undefined => readMs(record.field(field));
+
+/** Identifies a record that is sent again: by its key, or by its content where it has no usable key. */
+export const recordName = (record: Received, keyField: string): string =>
+  recordKey(record, keyField) ?? record.text;
 
 interface ListAsked extends Pick<ListRequest, 'method' | 'listKey' | 'retries'> {
   /** The field that identifies a record. */
   readonly keyField: string;
   readonly params: Params;
-  /** Parameters that the service may not know: its first refusal empties them, for all requests that share the object. */
-  readonly optional?: { params: Params };
   /** `limit` of each page; absent: the list is one response, unless it announces further pages. */
   readonly pageSize?: number | undefined;
   /** Other fields of a record that are looked at before it is parsed. */
@@ -52,25 +57,13 @@ export function incomplete({ method, params }: ListAsked, { total = 0, names }: 
 /** Requests one page of a list. */
 export async function fetchPage(service: Service, asked: ListAsked, page = 1): Promise<ListPage> {
   const { api, meter, signal } = service;
-  const { method, listKey, keyField, params, optional, pageSize, peekFields = [], retries } = asked;
-  try {
-    return await api().page({
-      ...{ method, listKey, meter, signal, retries },
-      fields: [keyField, 'created', ...peekFields],
-      params: {
-        ...(pageSize && { limit: pageSize }),
-        ...params,
-        ...optional?.params,
-        ...(page > 1 && { page }),
-      },
-      comesWhole: pageSize === undefined,
-    });
-  } catch (error) {
-    const isUnknown = error instanceof SafetySyncError && error.code === 'parameter_unexpected';
-    if (!isUnknown || optional === undefined || Object.keys(optional.params).length === 0) throw error;
-    optional.params = {};
-    return await fetchPage(service, asked, page);
-  }
+  const { method, listKey, keyField, params, pageSize, peekFields = [], retries } = asked;
+  return await api().page({
+    ...{ method, listKey, meter, signal, retries },
+    fields: [keyField, 'created', ...peekFields],
+    params: { ...(pageSize && { limit: pageSize }), ...params, ...(page > 1 && { page }) },
+    comesWhole: pageSize === undefined,
+  });
 }
 
 const REFUSED: ReadonlySet<ErrorCode> = new Set([

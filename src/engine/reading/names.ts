@@ -12,9 +12,8 @@ import {
   wasNeverRead,
 } from '../streams/optional-methods.ts';
 import type { NamesState } from '../streams/state.ts';
-import { isOfOneRequest, readOptionalList } from './list.ts';
-import { isPlainSync, mayLoseMost, type ReadRequest } from './read-request.ts';
-import { recordName } from './record-fields.ts';
+import { isOfOneRequest, readOptionalList, recordName } from './list.ts';
+import { isEnough, isPlainSync, type ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 const kindOfKey = (key: string): string => key.slice(0, key.indexOf(':'));
@@ -41,13 +40,10 @@ function waitingFailure(states: Codes, methods: readonly string[]): SafetySyncEr
 }
 
 /** By hand, a failure that waits for its next attempt is not hidden. */
-export function nothingDue(
-  { isScheduled }: ReadRequest,
-  states: Codes,
-  methods: readonly string[] = NAMING_LISTS,
-): ReadOutcome {
+export function nothingDue({ trigger, stream }: ReadRequest, states: Codes): ReadOutcome {
+  const { optionalMethods: methods = [] } = stream;
   if (isNoneOffered(states, methods)) return NONE_OFFERED;
-  const failure = isScheduled ? null : waitingFailure(states, methods);
+  const failure = trigger === 'schedule' ? null : waitingFailure(states, methods);
   return { kind: 'skipped', reason: 'nothing due', failure };
 }
 
@@ -74,8 +70,8 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   if (due.length === 0) return nothingDue(read, states);
   const results: MethodResult[] = [];
   const complete: string[] = [];
-  /** Kinds without a list that was read, from this address: what is stored of them is of another one. */
-  const firstRead: string[] = [];
+  /** Kinds of a list that was never read from this address: what is stored of them may be of another one. */
+  const believed: string[] = [];
   let failure: SafetySyncError | null = null;
 
   /** The data lists that metafields name, after a commit; null: the types, which have the metafields, are not known. */
@@ -114,8 +110,8 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
     const { result, names, failure: reason } = await readList(method);
     results.push(result.code === null ? { ...result, unnamed: unnamedOf(method, state) } : result);
     yield records(names);
-    if (result.code === null) complete.push(...kindsOf(method));
-    if (wasNeverRead(states.get(method))) firstRead.push(...kindsOf(method));
+    const kinds = wasNeverRead(states.get(method)) ? believed : complete;
+    if (result.code === null) kinds.push(...kindsOf(method));
     failure ??= reason;
     // A service that does not respond would fail for each further list after all retries again.
     if (reason !== null && !isOfOneRequest(reason)) break;
@@ -126,15 +122,14 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   if (isNoneOffered(known, NAMING_LISTS)) return NONE_OFFERED;
   // Without a list that has failed and is not due yet, the run has not read every list.
   if (onlyRecord === undefined) failure ??= waitingFailure(known, NAMING_LISTS);
-  // Kinds with a list of at least half of their stored names; the names of others stay, but for those of an address before.
+  // Kinds with a list of at least half of their stored names; the names of others stay.
   const only = (values: readonly string[]) => ({ partitions: null, only: { column: 'kind', values } });
   const vanished = [...(await warehouse.findVanished(only(complete)))].map(kindOfKey);
-  const isHalf = (kind: string) =>
-    mayLoseMost(read) ||
-    firstRead.includes(kind) ||
-    2 * vanished.filter((one) => one === kind).length <= (state.live.get(kind) ?? 0);
-  const halved = complete.filter((kind) => !isHalf(kind));
-  const covered = only(complete.filter((kind) => !halved.includes(kind)));
+  const halved = complete.filter((kind) => {
+    const live = state.live[kind] ?? 0;
+    return !isEnough(read, live - vanished.filter((one) => one === kind).length, live);
+  });
+  const covered = only([...believed, ...complete.filter((kind) => !halved.includes(kind))]);
   const found = `${halved.join(', ')}: less than half of the names came, so none was removed; if that is right: safety-sync sync names --force --allow-mass-delete`;
   return { kind: 'read', covered, note: halved.length === 0 ? null : found, failure };
 }

@@ -15,13 +15,12 @@ import {
 } from '../streams/optional-methods.ts';
 import { isWireRecord, recordKey } from '../streams/wire.ts';
 import { NONE_OFFERED, nothingDue } from './names.ts';
-import { isRefused, readOptionalList } from './list.ts';
-import { isPlainSync, mayLoseMost, type ReadRequest } from './read-request.ts';
-import { recordName } from './record-fields.ts';
+import { isRefused, readOptionalList, recordName } from './list.ts';
+import { isEnough, isPlainSync, type ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 /** Requests of users.info in one sync: scheduled ones leave the budget to the other streams. */
-const MOST_ASKED = { scheduled: 20, manual: 500 };
+const MOST_ASKED = { schedule: 20, manual: 500 };
 
 /** The parameter with the id: as observed, and as in the specification's example. */
 const FORMS: readonly UserForm[] = ['id', 'user'];
@@ -62,10 +61,10 @@ async function askForPerson(
 
 /** People without a row, one after the other. Returns how many are left for later runs; null: it is not offered. */
 async function* readSinglePeople(read: ReadRequest, info: MethodState | undefined): Steps<number | null> {
-  const { warehouse, kind, isScheduled, onlyRecord } = read;
+  const { warehouse, kind, trigger, onlyRecord } = read;
   const isAll = kind === 'backfill';
   const unknown = onlyRecord ? [onlyRecord.key] : await warehouse.readUnknownPeople({ isAll });
-  const most = isAll ? Infinity : MOST_ASKED[isScheduled ? 'scheduled' : 'manual'];
+  const most = isAll ? Infinity : MOST_ASKED[trigger];
   let form = info?.form ?? null;
   const remember = (code: string | null) =>
     writes({ kind: 'methods', results: [{ method: 'users.info', code, form }] });
@@ -98,12 +97,13 @@ export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
     const { result, failure, ...list } = await readOptionalList(service, 'users.list');
     const count = new Set(list.records.map((one) => recordName(one, stream.keyField))).size;
     const isRead = result.code === null;
-    const isOfOldAddress = state.isMoved && wasNeverRead(methods.get('users.list'));
-    const isEnough = isOfOldAddress || mayLoseMost(read) || (count > 0 && count * 2 >= listed);
     const [member] = service.meter.unknownMembers;
-    const doubt = isEnough
-      ? member && `it has a member that is not known: ${member}`
-      : `it has ${count} people, of ${listed} before; if that is right: safety-sync sync users --force --allow-mass-delete`;
+    // What is stored is of another address. Else an empty list names nobody, also where no list did before.
+    const isFirst = state.isMoved && wasNeverRead(methods.get('users.list'));
+    const doubt =
+      isFirst || isEnough(read, count, Math.max(1, listed))
+        ? member && `it has a member that is not known: ${member}`
+        : `it has ${count} people, of ${listed} before; if that is right: safety-sync sync users --force --allow-mass-delete`;
     const isWhole = isRead && doubt === undefined;
     if (isRead && listed > 0 && doubt !== undefined)
       notes.push(`users.list: nobody is marked deleted, because ${doubt}`);
@@ -118,7 +118,7 @@ export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
   // People that a list will name within an hour are not requested one by one.
   const mayAsk = (code === null || isNotOffered(code)) && !isLeftAlone(info);
   const left = mayAsk ? yield* readSinglePeople(read, info) : null;
-  if (service.meter.requests === 0) return nothingDue(read, methods, ['users.list', 'users.info']);
+  if (service.meter.requests === 0) return nothingDue(read, methods);
   if (left === null && isNotOffered(code)) return NONE_OFFERED;
   if (left !== null && left > 0)
     notes.push(`${formatCount(left)} people without a name are left for later runs`);

@@ -10,6 +10,7 @@ import type {
   NamesState,
   StoredTypes,
   RunKind,
+  RunTrigger,
   StreamState,
   TimeSlice,
 } from '../streams/state.ts';
@@ -61,13 +62,13 @@ export interface KnownRecord {
   readonly key: string;
   /** As received last; null: it is not stored. */
   readonly stored: WireRecord | null;
-  /** equipments: the type with which it was found last. */
-  readonly requestedType: string | null;
 }
 
 /** The part of a run's request that its reader needs. */
 export interface ReadOptions {
   readonly kind: RunKind;
+  /** A scheduled run leaves requests to the others: it looks up fewer people, and waits longer before it reads everything again. */
+  readonly trigger: RunTrigger;
   /** sync: send requests even if the service's cache cannot have changed; other kinds always do. */
   readonly force?: boolean | undefined;
   /** Rows may be marked deleted that the delete guard, or the rule of a list, would leave. */
@@ -84,17 +85,15 @@ export interface ReadRequest extends ReadOptions {
   readonly stream: StreamDefinition;
   /** Only what these parameters select, because only one record is looked for. */
   readonly filters?: Params;
-  /** It waits longer before it reads everything again. */
-  readonly isScheduled: boolean;
   readonly state: StreamState;
   readonly settings: SyncSettings;
   readonly service: Service;
   readonly warehouse: WarehouseReads;
 }
 
-/** A list may have lost most of its records. At a new address, where every run may, such a list is believed once. */
-export const mayLoseMost = ({ allowMassDelete = false, state }: ReadRequest): boolean =>
-  allowMassDelete && !state.isMoved;
+/** A list that comes with less than half of what is stored is an error of the service, unless the request accepts it. */
+export const isEnough = ({ allowMassDelete = false }: ReadOptions, came: number, stored: number): boolean =>
+  allowMassDelete || 2 * came >= stored;
 
 /** A sync that was not forced leaves out what can show nothing new. */
 export const isPlainSync = ({ kind, force = false }: ReadOptions): boolean => kind === 'sync' && !force;

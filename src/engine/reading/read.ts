@@ -1,12 +1,11 @@
 /** Selects the reader of a stream. */
 import { recordKey } from '../streams/wire.ts';
-import type { SafetySyncError } from '../../shared/errors.ts';
+import { isPseudonym } from '../../shared/pseudonym.ts';
 import { readCachedList } from './cached-list.ts';
 import { readFollowups } from './followups.ts';
 import { readNewestFirst } from './newest-first.ts';
 import { readNames } from './names.ts';
 import { readPeople } from './people.ts';
-import { isRefused } from './list.ts';
 import type { KnownRecord, Params, ReadRequest } from './read-request.ts';
 import { readSnapshot } from './snapshot.ts';
 import { records, type Step } from './step.ts';
@@ -22,19 +21,21 @@ const READERS = {
 } as const;
 
 /**
- * Filters that select one record, or a few with it. The service has no filter by the id of a follow-up or a completion.
- * The training of a completion may be corrected, and the user id of a forgotten person is not the service's.
+ * A filter that selects one record, or a few with it. The service has no filter by the id of a follow-up or a completion, and does
+ * not know the pseudonym of a forgotten person: then everything is read up to the record.
  */
-function filtersFor({ stream: { readMode } }: ReadRequest, { key, stored }: KnownRecord): readonly Params[] {
-  const by = (name: string): Params[] =>
-    /^\d{1,15}$/.test(String(stored?.[name])) ? [{ [name]: Number(stored?.[name]) }] : [];
-  const all: Readonly<Record<string, readonly Params[]>> = {
-    cached_list: [{ m_user_ids: [key] }],
-    incremental: by('response_id'),
-    newest_first: stored === null ? [] : [{ user_id: stored['m_user_id'] }, ...by('training_id')],
-  };
-  const filters = all[readMode.kind] ?? [];
-  return filters.length === 0 ? [{}] : filters;
+function filterFor({ stream: { readMode } }: ReadRequest, { key, stored }: KnownRecord): Params {
+  const { response_id: response, m_user_id: user } = stored ?? {};
+  switch (readMode.kind) {
+    case 'cached_list':
+      return { m_user_ids: [key] };
+    case 'incremental':
+      return /^\d{1,15}$/.test(String(response)) ? { response_id: Number(response) } : {};
+    case 'newest_first':
+      return isPseudonym(String(user)) ? {} : { user_id: user };
+    default:
+      return {};
+  }
 }
 
 /** A response with members that are not known may be only a part of the list: what it lacks is not deleted. */
@@ -52,33 +53,23 @@ async function* readToEnd(request: ReadRequest): AsyncGenerator<Step, void> {
  * identify a person.
  */
 async function* readOne(request: ReadRequest, known: KnownRecord): AsyncGenerator<Step, void> {
-  let refused: SafetySyncError | undefined;
   let reason = 'the service does not have that record: there is nothing to store';
   const kind = request.kind === 'sync' ? 'reconcile' : request.kind;
-  for (const filters of filtersFor(request, known)) {
-    try {
-      for await (const step of readToEnd({ ...request, kind, filters })) {
-        if (step.kind === 'end') {
-          const { outcome } = step;
-          if (outcome.kind === 'skipped') ({ reason } = outcome);
-          else if (outcome.failure !== null) throw outcome.failure;
-        }
-        if (step.kind !== 'records') continue;
-        // The last one, as in the merge, where several have the key.
-        const record = step.records.findLast((one) => recordKey(one, request.stream.keyField) === known.key);
-        if (record === undefined) continue;
-        yield records([record], step.about);
-        const note = 'stored one record again';
-        yield { kind: 'end', outcome: { kind: 'read', covered: null, note, failure: null } };
-        return;
-      }
-    } catch (error) {
-      if (!isRefused(error)) throw error;
-      refused ??= error;
+  for await (const step of readToEnd({ ...request, kind, filters: filterFor(request, known) })) {
+    if (step.kind === 'end') {
+      const { outcome } = step;
+      if (outcome.kind === 'skipped') ({ reason } = outcome);
+      else if (outcome.failure !== null) throw outcome.failure;
     }
+    if (step.kind !== 'records') continue;
+    // The last one, as in the merge, where several have the key.
+    const record = step.records.findLast((one) => recordKey(one, request.stream.keyField) === known.key);
+    if (record === undefined) continue;
+    yield records([record], step.about);
+    const note = 'stored one record again';
+    yield { kind: 'end', outcome: { kind: 'read', covered: null, note, failure: null } };
+    return;
   }
-  // If a request was refused, the others cannot prove that the record is absent.
-  if (refused !== undefined) throw refused;
   yield { kind: 'end', outcome: { kind: 'skipped', reason } };
 }
 

@@ -3,9 +3,15 @@ import { isRequestSpecific } from '../api/response-errors.ts';
 import { ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { isLeftAlone, isNotOffered } from '../streams/optional-methods.ts';
-import { askedOf, isBeyondLast, isOfOneRequest, readOptionalList, readWholeList } from './list.ts';
-import { isPlainSync, type ReadRequest } from './read-request.ts';
-import { recordName } from './record-fields.ts';
+import {
+  askedOf,
+  isBeyondLast,
+  isOfOneRequest,
+  readOptionalList,
+  readWholeList,
+  recordName,
+} from './list.ts';
+import { isEnough, isPlainSync, type ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 const NO_TYPES =
@@ -24,19 +30,18 @@ interface PartitionsToRead {
  * last. null: none are configured or stored, and the service does not list them. Error: the list's, when no type is stored.
  */
 async function* findTypes(read: ReadRequest): Steps<PartitionsToRead | null> {
-  const { settings, service, state, warehouse } = read;
+  const { settings, service, warehouse } = read;
   if (settings.equipmentTypes.length > 0) return { types: [...new Set(settings.equipmentTypes)] };
   const method = 'equipmenttypes.list';
-  const known = (await warehouse.readOptionalMethods()).get(method);
-  const isAsked = !isPlainSync(read) || !isLeftAlone(known);
+  const last = (await warehouse.readOptionalMethods()).get(method);
+  const isAsked = !isPlainSync(read) || !isLeftAlone(last);
   const list = isAsked ? await readOptionalList(service, method) : undefined;
-  const { code } = list?.result ?? known ?? { code: null };
+  const { code } = list?.result ?? last ?? { code: null };
   if (list !== undefined && isNotOffered(code)) yield writes({ kind: 'methods', results: [list.result] });
   const { named, withRows } = await warehouse.readTypes();
   const listed = new Set(list?.records.map((one) => recordName(one, 'id')));
-  // The stored types of an account that was moved are those of its old address.
-  const isShort = !state.isMoved && 2 * named.filter((id) => listed.has(id)).length < named.length;
-  if (listed.size > 0 && !isShort) {
+  const known = named.filter((id) => listed.has(id));
+  if (listed.size > 0 && isEnough(read, known.length, named.length)) {
     const unlisted = withRows.filter((id) => !listed.has(id));
     return { types: [...listed, ...unlisted], unlisted };
   }
@@ -82,8 +87,9 @@ async function* readPartitions(
 /** Reads every partition: the account, or each equipment type. Without a proof that all was shown nothing is deleted. */
 export async function* readSnapshot(read: ReadRequest): Steps<ReadOutcome> {
   const { stream, onlyRecord } = read;
-  // The reader ends where the record is found.
-  if (onlyRecord?.requestedType != null) yield* readPartitions(read, { types: [onlyRecord.requestedType] });
+  const { equipmentType_id: ownType } = onlyRecord?.stored ?? {};
+  // The reader ends where the record is found: nearly always in the list of its own type.
+  if (typeof ownType === 'string') yield* readPartitions(read, { types: [ownType] });
   const found: PartitionsToRead | null =
     stream.partitionedBy === undefined ? { types: null } : yield* findTypes(read);
   if (found === null && onlyRecord !== undefined)

@@ -13,11 +13,10 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import type { ListPage } from '../api/requests.ts';
 import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
-import { recordKey } from '../streams/wire.ts';
 import { afterSecondOf, describeRange, secondOf, toFilters, unreadSlice } from './creation-time.ts';
 import type { FollowupRun } from './followup-run.ts';
+import { recordName, timeOf } from './list.ts';
 import type { Params } from './read-request.ts';
-import { recordName, timeOf } from './record-fields.ts';
 import { records, type RecordsStep, type Steps, writes } from './step.ts';
 import { type FirstResponse, readFirstResponse } from './watermark.ts';
 
@@ -26,7 +25,7 @@ const NARROWER = 8;
 
 interface WalkStart {
   readonly filters?: Params;
-  /** The newest records of the range, which were requested already. Without a total it is one of a larger range. */
+  /** The newest records of the range, which were requested already; without a total they are those of a larger range. */
   readonly newest?: ListPage | undefined;
   /** How far an earlier walk came. */
   readonly begun?: Pick<LedgerSlice, 'readToMs' | 'records'>;
@@ -65,7 +64,6 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
   let announced: WalkEnd['announced'];
   let newestMs = -Infinity;
   let failures = 0;
-  let reachedMs = begun.readToMs;
 
   const paramsOf = (part: TimeSlice): Params => ({ ...filters, ...toFilters(part) });
   const nameOf = (record: Received): string => recordName(record, run.keyField);
@@ -78,15 +76,9 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
       seen.set(nameOf(record), createdOf(record) ?? toMs);
       newestMs = Math.max(newestMs, timeOf(record, 'updated_on') ?? -Infinity);
     }
-    reachedMs = toMs;
-    const isNotRejectedYet = (record: Received): boolean => {
-      if (recordKey(record, run.keyField) !== null) return true;
-      const { size } = run.keyless;
-      return run.keyless.add(record.text).size > size;
-    };
     const readToMs = Math.max(toMs, range.fromMs);
     return {
-      ...records(news.filter(isNotRejectedYet)),
+      ...records(news),
       ...note?.({ readToMs, records: begun.records + countSeen(toMs), expected: announced ?? null }),
     };
   }
@@ -103,7 +95,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     try {
       for await (const page of run.readSettled(paramsOf(part))) {
         first ??= readFirstResponse(page, clock.now());
-        yield take(page.records, reachedMs);
+        yield take(page.records, part.toMs);
       }
       yield take([], part.fromMs);
     } catch (error) {

@@ -1,6 +1,6 @@
 /** The watermark, up to which all changes are stored. Pure; times in ms since 1970, by the service's clock. */
 import type { ListPage } from '../api/requests.ts';
-import { timeOf } from './record-fields.ts';
+import { timeOf } from './list.ts';
 
 /** Times in the first response of a read. */
 export interface FirstResponse {

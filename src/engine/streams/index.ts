@@ -21,11 +21,8 @@ export const STREAMS: readonly StreamDefinition[] = [
 
 export const STREAM_NAMES: readonly StreamName[] = STREAMS.map((stream) => stream.name);
 
-export function streamNamed(
-  name: StreamName,
-  streams: readonly StreamDefinition[] = STREAMS,
-): StreamDefinition {
-  const stream = streams.find((candidate) => candidate.name === name);
+export function streamNamed(name: StreamName): StreamDefinition {
+  const stream = STREAMS.find((candidate) => candidate.name === name);
   if (stream === undefined) throw new RangeError(`no stream is named ${name}`);
   return stream;
 }

@@ -83,7 +83,7 @@ export const namesStream: StreamDefinition = {
   descriptions: describeNames(meaningsOf(nameFields)),
   method: 'forms.list',
   responseKey: 'forms',
-  readMode: { kind: 'names' },
+  readMode: { kind: 'names', lists: NAMING_LISTS },
   optionalMethods: NAMING_LISTS,
   staleAfterMs: 2 * DAY_MS,
   keyField: '_key',

@@ -48,6 +48,7 @@ export const NO_STATE: StreamState = {
 
 /** The way to read a stream: new data only, everything again, or everything compared with the stored rows. */
 export type RunKind = 'sync' | 'backfill' | 'reconcile';
+export type RunTrigger = 'schedule' | 'manual';
 
 /** Creation time from `fromMs` to `toMs` (exclusive), ms since 1970; an end without a bound is infinite. */
 export interface TimeSlice {
@@ -89,7 +90,7 @@ export type LedgerChange =
 /** For the reader of names. */
 export interface NamesState {
   /** Number of live names of each kind. */
-  readonly live: ReadonlyMap<string, number>;
+  readonly live: Readonly<Record<string, number>>;
   /** Ids in live records that have no name, as `kind:id`. */
   readonly unnamed: readonly string[];
   /** The data lists from which items of metafields are chosen. */

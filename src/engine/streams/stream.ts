@@ -61,10 +61,10 @@ type ReadMode =
   | { readonly kind: 'incremental'; readonly pageSize: number }
   /** A newest-first list without filters by time. */
   | { readonly kind: 'newest_first'; readonly pageSize: number }
-  /** The lists that name ids of other records, as far as the service has them. */
-  | { readonly kind: 'names' }
-  /** One list, and a request for each id of a person that it lacks. */
-  | { readonly kind: 'people' };
+  /** The lists that name ids of other records, as far as the service has them: it is as fresh as the oldest one. */
+  | { readonly kind: 'names'; readonly lists: readonly OptionalMethod[] }
+  /** A list, and a request for each id of a person that it lacks. */
+  | { readonly kind: 'people'; readonly lists: readonly OptionalMethod[] };
 
 /**
  * The states of a table's rows, which the source does not keep. `states` receives a row when a state is superseded; together

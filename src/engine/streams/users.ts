@@ -88,7 +88,7 @@ export const usersStream: StreamDefinition = {
   },
   method: 'users.list',
   responseKey: 'users',
-  readMode: { kind: 'people' },
+  readMode: { kind: 'people', lists: ['users.list'] },
   optionalMethods: ['users.list', 'users.info'],
   staleAfterMs: 2 * DAY_MS,
   keyField: 'id',

@@ -18,15 +18,14 @@ import type { RunContext } from './run.ts';
  * necessary. Errors: as `applyPrivacy`.
  */
 export async function cleanAccount(context: RunContext, mayLift = false) {
-  const { settings, signal, events, streams = STREAMS } = context;
-  const { accountId } = settings;
   const all: { stream: StreamName; rowsChanged: number | null }[] = [];
   // In their order the stream that looks people up is last: until then runs of the others may record ids that they have received.
-  for (const stream of streams) {
-    const request = { stream, accountId, settings: context.privacy, signal, mayLift };
+  for (const stream of STREAMS) {
     const asked = { stream: stream.name, whenBusy: 'wait' } as const;
-    const done = await withStreamSession(context, asked, (session) => applyPrivacy(session, request));
-    if (done?.cleaned !== undefined) events.onCleaned?.(stream.name, done.cleaned);
+    const done = await withStreamSession(context, asked, (session) =>
+      applyPrivacy(session, { ...context, stream, mayLift }),
+    );
+    if (done?.cleaned !== undefined) context.events.onCleaned?.(stream.name, done.cleaned);
     all.push({ stream: stream.name, rowsChanged: done?.cleaned ?? null });
   }
   return all;

@@ -1,8 +1,7 @@
 /** Runs the steps of a reader in their order: records, writes and state are stored and committed together. */
 import { countDays } from '../history/days.ts';
 import { removeRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
-import type { StreamKey } from '../control-tables/control-tables.ts';
-import type { Database, Queryable } from '../database/connection.ts';
+import type { Database } from '../database/connection.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 import { readLedger, writeLedger, writeStreamState } from '../control-tables/stream-state.ts';
 import { readNamesState, readStoredPartitions, readTypes } from '../control-tables/met-ids.ts';
@@ -15,10 +14,9 @@ import { differenceOf } from '../reading/followups.ts';
 import { read } from '../reading/read.ts';
 import type { WarehouseReads } from '../reading/read-request.ts';
 import type { ControlWrite, ReadOutcome, Step } from '../reading/step.ts';
-import { NAMING_LISTS } from '../streams/optional-methods.ts';
 import type { Coverage } from '../streams/stream.ts';
 import { recordKey } from '../streams/wire.ts';
-import { isOfSingleRecords, isScheduled, readsWholeStream, type Run, toEnding } from './run.ts';
+import { readsWholeStream, type Run, toEnding } from './run.ts';
 import { SECOND_MS, toIso } from '../../shared/time.ts';
 import { readRefused, readStoredIssues } from './stored-issues.ts';
 import { describeUnread, unreadOf } from '../streams/unread-partitions.ts';
@@ -26,12 +24,6 @@ import { describeUnread, unreadOf } from '../streams/unread-partitions.ts';
 /** A commit takes some twenty round trips, so there is not one for each response, unless responses are slow. */
 const RECORDS_OF_A_COMMIT = 20_000;
 const COMMIT_MS = SECOND_MS;
-
-/** Optional lists by the way a stream is read: it is as fresh as the oldest of those that the service offers. */
-export const LISTS_OF: Readonly<Record<string, readonly string[]>> = {
-  names: NAMING_LISTS,
-  people: ['users.list'],
-};
 
 /** Queries of a reader. Without a load nothing was read before. */
 export function warehouseReads(
@@ -54,7 +46,7 @@ export function warehouseReads(
 
 /** The source of the steps: a reader of the service, or stored records. */
 async function* stepsOf(run: Run): AsyncGenerator<Step> {
-  const { settings, accountId, request, stream, state, load } = run;
+  const { accountId, request, stream, load } = run;
   const { db } = run.session.connection;
   const { retirePartition: retired } = request;
   if (retired !== undefined) {
@@ -67,32 +59,28 @@ async function* stepsOf(run: Run): AsyncGenerator<Step> {
   // The next request for changes does not show them again.
   if (request.kind === 'sync' && stream.readMode.kind === 'incremental')
     yield* readRefused(db, stream, accountId);
-  const warehouse = warehouseReads(run, db, load);
-  yield* read({
-    ...request,
-    ...{ stream, state, settings, warehouse },
-    isScheduled: isScheduled(request),
-    service: run,
-  });
+  yield* read({ ...request, ...run, service: run, warehouse: warehouseReads(run, db, load) });
 }
 
-/** The transaction of the caller also stores the records of these writes. */
+/** The open transaction also stores the records of these writes. */
 async function writeControlTables(
-  db: Queryable,
-  scope: StreamKey & TransactionTime,
+  { accountId, stream, session }: Run,
+  now: string,
   writes: readonly ControlWrite[],
 ): Promise<void> {
+  const { db } = session.connection;
+  const scope = { accountId, stream: stream.name, now };
   for (const write of writes) {
     if (write.kind === 'methods') await writeOptionalMethods(db, scope, write.results);
     else if (write.kind === 'people_asked') await writePeopleAsked(db, scope, write);
-    else if (write.kind === 'people_listed') await writePeopleListed(db, scope.accountId);
+    else if (write.kind === 'people_listed') await writePeopleListed(db, accountId);
     else await writeLedger(db, scope, write);
   }
 }
 
 /** Stores the steps of the reader in their order, and closes the run with the last one. */
 export async function runSteps(run: Run): Promise<RunEnding> {
-  const { accountId, load, meter, stream, clock, events } = run;
+  const { load, meter, stream, clock, events } = run;
   const { db } = run.session.connection;
   let writes: ControlWrite[] = [];
   let received = 0;
@@ -105,7 +93,7 @@ export async function runSteps(run: Run): Promise<RunEnding> {
       covered,
       isLast: false,
       beforeCommit: async (counts: Run['meter']['counts'], _: unknown, { now }: TransactionTime) => {
-        await writeControlTables(db, { accountId, stream: stream.name, now }, taken);
+        await writeControlTables(run, now, taken);
         await updateRun(db, run, { counts, meter });
       },
     };
@@ -115,9 +103,8 @@ export async function runSteps(run: Run): Promise<RunEnding> {
       case 'records': {
         await load.add(step.records, step.about);
         received += step.records.length;
-        events.onRead?.(stream.name, received);
+        events.onRead?.(stream.name, received, step.progress);
         writes.push(...(step.writes ?? []));
-        if (step.progress !== undefined) events.onProgress?.(stream.name, step.progress);
         const nowMs = clock.monotonicMs();
         const isDue = load.uncommitted >= RECORDS_OF_A_COMMIT || nowMs - committedMs >= COMMIT_MS;
         // Without such a list the ledger would not contain these records, and they would be read again. Writes alone wait for the
@@ -147,7 +134,8 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
   const { state: change = {} } = outcome;
   const { covered, repairUpToMs } = outcome.kind === 'read' ? outcome : { covered: null };
   // Nothing was due. By hand the row of a list that is not due yet says when it will be.
-  const isDueLater = outcome.kind === 'skipped' && outcome.dueInMs !== undefined && !isScheduled(request);
+  const isDueLater =
+    outcome.kind === 'skipped' && outcome.dueInMs !== undefined && request.trigger === 'manual';
   const leavesNoRow = outcome.kind === 'skipped' && meter.requests === 0 && !isDueLater;
   let ending = toEnding(outcome);
   await load.commit({
@@ -155,7 +143,7 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
     isLast: true,
     beforeCommit: async (total, merged, time) => {
       const scope = { accountId, stream: stream.name, now: time.now };
-      await writeControlTables(db, scope, writes);
+      await writeControlTables(run, time.now, writes);
       ending = toEnding(outcome, merged.failure, [merged.note, await describeUnreadRows(run)]);
       if (repairUpToMs !== undefined) meter.repaired = await countRepaired(run, time, repairUpToMs);
       const hasSucceeded = ending.outcome === 'succeeded';
@@ -166,7 +154,7 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
         difference: change.completeRead && (await differenceLeft(run, change.completeRead.totals)),
         isFresh,
         readPartitions: parts && Object.fromEntries(parts.map((one) => [one, time.now])),
-        lists: LISTS_OF[stream.readMode.kind],
+        lists: 'lists' in stream.readMode ? stream.readMode.lists : undefined,
       });
       if (hasSucceeded) await countDays(db, scope, isFresh);
       meter.watermarkAfter = toIso(change.watermark ?? state.watermark);
@@ -186,14 +174,15 @@ async function differenceLeft(run: Run, totals: readonly number[]): Promise<numb
   const { db } = run.session.connection;
   const shape = streamShape(run.stream);
   const covered = { partitions: null };
-  if (run.load.hadRows && (await findVanished(db, shape, { ...run, covered })).size > 0) return null;
+  if (run.load.before.rows > 0 && (await findVanished(db, shape, { ...run, covered })).size > 0) return null;
   return differenceOf(await countListed(db, shape, run.accountId), totals);
 }
 
 /** reconcile: counts the changes in this transaction that the source had made before `upToMs`; null: unknown. */
 async function countRepaired(run: Run, time: TransactionTime, upToMs: number): Promise<number | null> {
   const { changeTimeColumn, parent } = run.stream;
-  if (changeTimeColumn === undefined || run.isCorrecting) return null;
+  // Rows that were uncertain are corrected, although no run has missed a change of theirs.
+  if (changeTimeColumn === undefined || run.load.before.uncertain > 0) return null;
   const counted = countWritten(tableShape(parent), changeTimeColumn, { ...run, ...time, upToMs });
   const [row] = await run.session.connection.db.execute<{ count: number }>(counted);
   return row?.count ?? 0;
@@ -201,7 +190,7 @@ async function countRepaired(run: Run, time: TransactionTime, upToMs: number): P
 
 /** The note about live rows that no run reads, because these rows are older than the stream's last success suggests. */
 async function describeUnreadRows({ session, request, stream, accountId, settings }: Run) {
-  if (stream.partitionedBy === undefined || isOfSingleRecords(request)) return null;
+  if (stream.partitionedBy === undefined || !readsWholeStream(request)) return null;
   const stored = await readStoredPartitions(session.connection.db, [accountId]);
   return describeUnread(unreadOf(stored, settings.equipmentTypes));
 }

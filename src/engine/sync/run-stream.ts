@@ -1,5 +1,4 @@
 /** One run of one stream, from lock to closed run record; and several streams. */
-import type { Queryable } from '../database/connection.ts';
 import { toKnownError } from '../database/database-error.ts';
 import { recordRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
 import { assertMigrated } from '../database/migration-status.ts';
@@ -7,7 +6,6 @@ import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
 import { openStreamState } from '../control-tables/stream-state.ts';
 import { withStreamSession } from '../control-tables/stream-session.ts';
 import { createLoad, type Load } from '../loading/load.ts';
-import { hasUncertain } from '../loading/staging.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { toIso } from '../../shared/time.ts';
 import { markFailed, withSpan } from '../../shared/with-span.ts';
@@ -15,8 +13,6 @@ import { runsLast, streamNamed } from '../streams/index.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import {
   createRunMeter,
-  isOfSingleRecords,
-  isScheduled,
   readsWholeStream,
   type Run,
   type RunContext,
@@ -24,7 +20,7 @@ import {
   type RunResult,
 } from './run.ts';
 import { applyPrivacy } from '../privacy/settings.ts';
-import { LISTS_OF, runSteps } from './run-steps.ts';
+import { runSteps } from './run-steps.ts';
 
 /** Never rejects: the result describes a failure. */
 export async function runStream(context: RunContext, request: RunRequest): Promise<RunResult> {
@@ -34,7 +30,7 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
   return await withSpan(`run ${stream}`, attributes, async (span) => {
     const startedMs = context.clock.monotonicMs();
     const meter = createRunMeter();
-    const whenBusy = isScheduled(request) ? 'skip' : 'wait';
+    const whenBusy = trigger === 'schedule' ? 'skip' : 'wait';
     const run = withStreamSession(context, { stream, whenBusy }, (session) =>
       runInSession(context, request, { session, meter }),
     );
@@ -56,12 +52,11 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
 
 /**
  * At a new address of the service the first run reads everything, and deletes what that address lacks, without the guard. Optional
- * lists are due there by themselves: a list that fails makes no other one due again.
+ * lists are due there by themselves, and their readers know what was never read there: a list that fails makes no other one due again.
  */
 function afterMove(request: RunRequest, { readMode }: StreamDefinition): RunRequest {
-  if (!readsWholeStream(request)) return request;
-  const kind = readMode.kind in LISTS_OF ? request.kind : 'reconcile';
-  return { ...request, kind, allowMassDelete: true };
+  if (!readsWholeStream(request) || 'lists' in readMode) return request;
+  return { ...request, kind: 'reconcile', allowMassDelete: true };
 }
 
 /** The part of a run that needs the lock. */
@@ -70,7 +65,7 @@ async function runInSession(
   asked: RunRequest,
   { session, meter }: Pick<Run, 'session' | 'meter'>,
 ): Promise<RunEnding> {
-  const { settings, signal, events, owner, privacy } = context;
+  const { settings, signal, events, owner } = context;
   const { accountId } = settings;
   const { backendPid, connection } = session;
   const { db } = connection;
@@ -80,7 +75,7 @@ async function runInSession(
   // Another process may have migrated the database since this one began.
   await assertMigrated(connection);
   const state = await openStreamState(db, scope);
-  const stream = streamNamed(asked.stream, context.streams);
+  const stream = streamNamed(asked.stream);
   const request = state.isMoved ? afterMove(asked, stream) : asked;
   const watermark = toIso(state.watermark);
   Object.assign(meter, { watermarkBefore: watermark, watermarkAfter: watermark });
@@ -89,25 +84,20 @@ async function runInSession(
   meter.runId = runId;
   let load: Load | undefined;
   try {
-    const cleaning = { stream, accountId, settings: privacy, signal };
-    const { protection, cleaned } = await applyPrivacy(session, cleaning);
+    const { protection, cleaned } = await applyPrivacy(session, { ...context, stream });
     if (cleaned !== undefined) events.onCleaned?.(stream.name, cleaned);
-    const shape = streamShape(stream);
-    const isCorrecting = request.kind === 'reconcile' && (await hasUncertain(db, shape, accountId));
-    // The reader of people has a rule of its own.
-    const isUnguarded = request.allowMassDelete === true || stream.readMode.kind === 'people';
+    // The reader of people has a rule of its own, and at a new address everything may be gone.
+    const isUnguarded = request.allowMassDelete || state.isMoved || stream.readMode.kind === 'people';
     load = await createLoad({
-      ...{ session, protection, accountId, runId, shape },
+      ...{ session, protection, accountId, runId, shape: streamShape(stream) },
       maxDeleteRatio: isUnguarded ? Infinity : settings.maxDeleteRatio,
       fullCompare: request.kind === 'reconcile' || request.onlyRecord !== undefined,
       // A backfill of follow-ups deletes nothing, but after a move it is a reconcile.
-      tracksSeen:
-        !isOfSingleRecords(request) &&
-        (request.kind !== 'backfill' || stream.readMode.kind !== 'incremental'),
+      tracksSeen: request.kind !== 'backfill' || stream.readMode.kind !== 'incremental',
     });
     meter.counts = load.committed;
     const run = {
-      ...{ ...context, accountId, runId, request, stream, meter, session, state, load, isCorrecting },
+      ...{ ...context, accountId, runId, request, stream, meter, session, state, load },
       // A request may wait for long, and nothing that it brings could be stored.
       signal: AbortSignal.any([signal, connection.lost]),
     };
@@ -120,18 +110,16 @@ async function runInSession(
     const error = session.explain(toKnownError(caught, signal));
     const ending = { outcome: 'failed', error } as const;
     Object.assign(meter, { watermarkAfter: watermark, repaired: null });
-    const close = (to: Queryable) => updateRun(to, { accountId, runId }, { counts: null, meter, ending });
-    // Over the pool if the session is gone. If the database is, too, the stream's next run closes the row.
-    await close(db)
-      .catch(() => close(context.db))
-      .catch(() => undefined);
+    // Over the pool, because the session may be gone. If the database is, too, the stream's next run closes the row.
+    const closing = updateRun(context.db, { accountId, runId }, { counts: null, meter, ending });
+    await closing.catch(() => undefined);
     return ending;
   }
 }
 
 /** The run is already closed, so a failure here is logged, and the stream's next run tries again. */
 async function removeOld({ retention, stream, request, session, accountId, signal, events }: Run) {
-  if (isOfSingleRecords(request)) return;
+  if (!readsWholeStream(request)) return;
   try {
     const shape = streamShape(stream);
     const removed = await removeExpired({ session, shape, accountId, retention, signal });

@@ -4,7 +4,7 @@ import type { SafetySyncError } from '../../shared/errors.ts';
 import type { StreamState } from '../streams/state.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import type { Database } from '../database/connection.ts';
-import type { RunKey, RunTrigger } from '../control-tables/control-tables.ts';
+import type { RunKey } from '../control-tables/control-tables.ts';
 import type { Removed, Retention } from '../history/retention.ts';
 import { noCounts, type RecordCounts, type RunEnding } from '../control-tables/runs.ts';
 import type { Load } from '../loading/load.ts';
@@ -19,8 +19,6 @@ export interface RunContext extends SessionContext, Omit<Service, 'meter'> {
   readonly settings: SyncSettings;
   readonly privacy: PrivacySettings;
   readonly retention: Retention;
-  /** The streams from which a run selects its own; default: the registry. */
-  readonly streams?: readonly StreamDefinition[];
   /** For writes outside of a run's own session. */
   readonly db: Database;
   /** Host and process, for `runs.owner`. */
@@ -30,9 +28,8 @@ export interface RunContext extends SessionContext, Omit<Service, 'meter'> {
 
 /** Events that the caller may log. */
 export type RunEvents = SessionContext['events'] & {
-  readonly onProgress?: (stream: StreamName, progress: BackfillProgress) => void;
-  /** `records`: the number of records that this run has read so far. */
-  readonly onRead?: (stream: StreamName, records: number) => void;
+  /** `records`: the number of records that this run has read so far. `progress`: of what is read in slices. */
+  readonly onRead?: (stream: StreamName, records: number, progress?: BackfillProgress) => void;
   /** The stored data now complies with the privacy settings. */
   readonly onCleaned?: (stream: StreamName, rowsChanged: number) => void;
   /** Rows older than their retention were deleted; `failure`: the reason why some of them may remain. */
@@ -43,9 +40,8 @@ export type RunEvents = SessionContext['events'] & {
 
 export interface RunRequest extends ReadOptions {
   readonly stream: StreamName;
-  readonly trigger: RunTrigger;
   /** Sends no request; reads the stored records with open issues again. */
-  readonly retryIssues?: boolean;
+  readonly retryIssues?: true;
   /** Sends no request; marks the rows of this partition deleted. */
   readonly retirePartition?: string;
 }
@@ -59,8 +55,6 @@ export interface Run extends RunContext, RunKey {
   /** As stored before the run. */
   readonly state: StreamState;
   readonly load: Load;
-  /** Some rows are corrected by a complete read although no run has missed a change of theirs. */
-  readonly isCorrecting: boolean;
 }
 
 /** Progress of a run, also of one that fails in the end. */
@@ -94,17 +88,9 @@ export function authFailureOf(ending: RunEnding): SafetySyncError | undefined {
   return error?.recovery === 'fail_run' ? error : undefined;
 }
 
-/** True if the run requests single records: its success does not show that the stream is complete. */
-export const isOfSingleRecords = ({ retryIssues, onlyRecord }: RunRequest): boolean =>
-  retryIssues === true || onlyRecord !== undefined;
-
-export const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'schedule';
-
-/** Only such a run makes the stream fresh. */
-export const readsWholeStream = (request: RunRequest): boolean =>
-  !isOfSingleRecords(request) &&
-  request.retirePartition === undefined &&
-  isWholeTime(request.range ?? WHOLE_TIME);
+/** Only such a run makes the stream fresh: the success of one with single records, or a part, does not show that it is complete. */
+export const readsWholeStream = ({ retryIssues, onlyRecord, retirePartition, range }: RunRequest): boolean =>
+  (retryIssues ?? onlyRecord ?? retirePartition) === undefined && isWholeTime(range ?? WHOLE_TIME);
 
 /** `failure`: that of the load. */
 export function toEnding(

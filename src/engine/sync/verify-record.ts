@@ -4,14 +4,14 @@ import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import { comparedColumns, compareRows, type RowComparison } from '../loading/drift-sql.ts';
 import { normalize, type ReadRecord, toReadRecord } from '../loading/record.ts';
-import { keyColumn, partitionOf, target } from '../database/sql-names.ts';
+import { keyColumn, target } from '../database/sql-names.ts';
 import { type StreamShape, streamShape, type TableShape } from '../database/table-shape.ts';
 import { read } from '../reading/read.ts';
 import type { KnownRecord } from '../reading/read-request.ts';
 import type { RecordsStep } from '../reading/step.ts';
 import { streamNamed } from '../streams/index.ts';
 import { NO_STATE } from '../streams/state.ts';
-import type { RecordIssue, StreamName } from '../streams/stream.ts';
+import type { RecordIssue, StreamName, WireRecord } from '../streams/stream.ts';
 import { readPrivacy } from '../privacy/settings.ts';
 import { toIso } from '../../shared/time.ts';
 import type { RunContext } from './run.ts';
@@ -27,72 +27,47 @@ interface FieldComparison {
   readonly source: unknown;
 }
 
-interface Compared {
-  /** `deleted`: the service sends it as deleted. */
-  readonly source: 'present' | 'deleted' | 'absent';
-  /** Differences first. */
-  readonly fields: readonly FieldComparison[];
-  /** Values that differ from the service's for a reason, for example because they cannot be stored. */
-  readonly remarks: readonly RecordIssue[];
-}
-
-/** How the row is stored where it agrees with the source. */
-const AGREEING: Readonly<Record<Compared['source'], readonly string[]>> = {
-  present: ['live'],
-  deleted: ['deleted'],
-  absent: ['absent', 'deleted'],
-};
-
-const ABSENT: Compared = { source: 'absent', fields: [], remarks: [] };
-
 type KeyOfRow = Readonly<Record<'accountId' | 'key', string>>;
-
-/** `requestedType`: of equipment, the type of the last response that contained it. */
-async function readRow(db: Queryable, { stream, parent }: StreamShape, { accountId, key }: KeyOfRow) {
-  const { partition: requestedType, join } = partitionOf(stream);
-  const [row] = await db.execute<
-    Pick<KnownRecord, 'stored' | 'requestedType'> & { mark: 'live' | 'deleted'; syncedAt: string }
-  >(sql`
-    select t._raw as stored, ${requestedType} as "requestedType", t._synced_at as "syncedAt",
-      case when t._deleted_at is null then 'live' else 'deleted' end as mark
-    from ${target(parent)} t ${join}
-    where t.account_id = ${accountId} and t.${keyColumn(parent)} = ${key}`);
-  return row;
-}
 
 export type Verification = Awaited<ReturnType<typeof verifyRecord>>['verification'];
 
 /** `verification` has the names of `verify --json`. `known`: for a repair, the record as it was requested. */
 export async function verifyRecord(context: RunContext, streamName: StreamName, key: string) {
-  const { db, privacy, settings, streams } = context;
+  const { db, settings } = context;
   const { accountId } = settings;
-  const stream = streamNamed(streamName, streams);
-  const { protection, policy } = await readPrivacy(db, { stream, accountId, settings: privacy });
+  const stream = streamNamed(streamName);
+  const { protection, policy } = await readPrivacy(db, { ...context, stream });
   // The row of a forgotten person has another key than the service's record.
   const scope = { accountId, key: protection?.ofKey(key) ?? key };
   const shape = streamShape(stream);
-  const { stored: content = null, requestedType = null } = (await readRow(db, shape, scope)) ?? {};
-  const known: KnownRecord = { key, stored: content, requestedType };
+  const [row] = await db.execute<{ content: WireRecord; mark: 'live' | 'deleted'; syncedAt: string }>(sql`
+    select t._raw as content, t._synced_at as "syncedAt",
+      case when t._deleted_at is null then 'live' else 'deleted' end as mark
+    from ${target(shape.parent)} t
+    where t.account_id = ${accountId} and t.${keyColumn(shape.parent)} = ${scope.key}`);
+  const known: KnownRecord = { key, stored: row?.content ?? null };
   const meter = createRequestMeter();
   const steps = read({
     // A backfill takes also an older training list.
-    ...{ kind: 'backfill', isScheduled: false, stream, settings, state: NO_STATE, onlyRecord: known },
+    ...{ kind: 'backfill', trigger: 'manual', stream, settings, state: NO_STATE, onlyRecord: known },
     service: { ...context, meter },
     warehouse: warehouseReads({ accountId, stream }, db),
   });
   let found: RecordsStep | undefined;
   for await (const step of steps) if (step.kind === 'records') found = step;
-  // Read again after the requests: a run may have stored the record meanwhile.
-  const row = await readRow(db, shape, scope);
   const stored = row?.mark ?? ('absent' as const);
   const { records: [sent] = [], about = {} } = found ?? {};
   const toStore = sent && toReadRecord(sent, { stream, about, protection });
-  const { source, fields, remarks } = toStore ? await compare(db, shape, scope, toStore) : ABSENT;
+  const { source, fields, remarks } = toStore
+    ? await compare(db, shape, scope, toStore)
+    : { source: 'absent' as const, fields: [], remarks: [] };
+  // A row that is marked deleted agrees with a service that does not send it.
+  const agrees = source === 'present' ? stored === 'live' : stored === 'deleted' || stored === source;
   const verification = {
     account_id: accountId,
     stream: streamName,
     id: key,
-    equal: AGREEING[source].includes(stored) && fields.every((field) => field.equal),
+    equal: agrees && fields.every((field) => field.equal),
     stored,
     source,
     /** When the row last changed here. */
@@ -108,13 +83,10 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   return { known, verification };
 }
 
-async function compare(
-  db: Queryable,
-  shape: StreamShape,
-  scope: KeyOfRow,
-  toStore: ReadRecord,
-): Promise<Compared> {
+/** `fields`: differences first. `source` deleted: the service sends it so. */
+async function compare(db: Queryable, shape: StreamShape, scope: KeyOfRow, toStore: ReadRecord) {
   const { stream, parent, children } = shape;
+  /** Values that differ from the service's for a reason, for example because they cannot be stored. */
   const remarks: RecordIssue[] = [];
   const made = normalize(stream, toStore, (issue) => void remarks.push(issue));
   const fields: FieldComparison[] = [];
@@ -124,7 +96,7 @@ async function compare(
       fields.push(...toFields(shape, table, row));
   }
   return {
-    source: made.parent['_deleted_at'] == null ? 'present' : 'deleted',
+    source: made.parent['_deleted_at'] == null ? ('present' as const) : ('deleted' as const),
     fields: fields.toSorted((one, other) => Number(one.equal) - Number(other.equal)),
     remarks,
   };

@@ -127,7 +127,7 @@ it('progress is one line at a terminal, a bar where all are counted, and is eras
     .spyOn(process.stderr, 'write')
     .mockImplementation((text) => written.push(String(text)) > 0);
   const bar = createProgress(pino({ level: 'silent' }), true);
-  bar.events.onProgress?.('followups', { records: 600, total: 2400, slicesDone: 1 });
+  bar.events.onRead?.('followups', 600, { records: 600, total: 2400, slicesDone: 1 });
   bar.erase();
   createProgress(pino({ level: 'silent' }), true).events.onRead?.('users', 1200);
   createProgress(pino({ level: 'silent' }), false).events.onRead?.('users', 1200);

@@ -195,7 +195,7 @@ async function play(seed: number, kind: ServiceKind, isQuiet: boolean, reader: R
     },
   };
   const reading: Reading = { ids: new Set(), failed: [], isLoud: false };
-  await reader(createFollowupRun(request as ReadRequest, { params: {} }), reading);
+  await reader(createFollowupRun(request as ReadRequest, {}), reading);
   const isFailed = (ms: number) => reading.failed.some(({ fromMs, toMs }) => ms >= fromMs && ms < toMs);
   const missed = source
     .throughout()
