@@ -186,8 +186,13 @@ export async function createApp(options: CreateAppOptions) {
     return made;
   }
 
+  const accounts = config.accounts.map(buildAccount);
+
+  /** Not of an account whose runs are refused, because its readers would see settings that are meant for another one. */
   async function writeReportingSettings(): Promise<void> {
-    const zones = config.accounts.map((one) => ({ ...one, timezone: one.reportingTimezone }));
+    const zones = [];
+    for (const { id, source, config: one } of accounts)
+      if (!(await source.isElsewhere())) zones.push({ accountId: id, timezone: one.reportingTimezone });
     const moved = await writeViewSettings(db, zones, config.recordUrls);
     for (const { accountId, timezone, before } of moved) {
       log.warn(
@@ -211,18 +216,21 @@ export async function createApp(options: CreateAppOptions) {
     /** Removes the secrets of the configuration from a text. */
     redact: createRedactor(secrets),
     /** At least one. */
-    accounts: config.accounts.map(buildAccount),
+    accounts,
     accountIds,
     /** Aborted when a stop of the process is requested. */
     signal,
-    /** Applies migrations; as soon as the tables are migrated, writes each account's reporting time zone. */
-    migrate: (how?: MigrateOptions) =>
+    /**
+     * Applies migrations; as soon as the tables are migrated, writes each account's reporting time zone, unless `mayStore` throws.
+     */
+    migrate: ({ mayStore, ...how }: MigrateOptions & { readonly mayStore?: () => Promise<void> } = {}) =>
       warehouse
         .migrate({
           ...how,
           onTables: async () => {
+            await mayStore?.();
             await writeReportingSettings();
-            await how?.onTables?.();
+            await how.onTables?.();
           },
         })
         .finally(() => (migrationWaits = null)),

@@ -15,7 +15,7 @@ select coalesce(t.account_id, b.account_id) as account_id, t.stream, o.backend_p
     -- Until then the service responds with the same training list.
     'currentUntilMs', floor(extract(epoch from t.checked_at + t.fresh_for_ms * interval '1 millisecond') * 1000),
     'failingWith', case d.status when 'failed' then coalesce(d.error_code, 'internal_error') end,
-    'failingSinceMs', case d.status when 'failed' then floor(extract(epoch from d.started_at) * 1000) end,
+    'failingSinceMs', case d.status when 'failed' then floor(extract(epoch from e.began_at) * 1000) end,
     'failedAtMs', case d.status when 'failed' then floor(extract(epoch from d.finished_at) * 1000) end,
     'failedMessage', case d.status when 'failed' then d.error_message || coalesce(' [request ' || d.request_id || ']', '') end,
     'failedReconcile', case c.status when 'failed' then coalesce(c.error_code, 'internal_error') end,
@@ -34,12 +34,24 @@ left join lateral (
 -- A tick that found the stream locked by another worker has no session, and decides nothing; nor does a run that was stopped,
 -- or that died with its worker: the next one continues it.
 left join lateral (
-  select r.status, r.error_code, r.error_message, r.request_id, r.started_at, r.finished_at from safety_sync.runs r
+  select r.status, r.error_code, r.error_message, r.request_id, r.finished_at from safety_sync.runs r
   where r.account_id = t.account_id and r.stream = t.stream and r.status <> 'running'
     and not (r.status = 'skipped' and r.backend_pid is null)
     and coalesce(r.error_code, '') not in ('interrupted', 'worker_died')
   order by r.run_id desc limit 1
 ) d on true
+left join lateral (
+  select r.run_id from safety_sync.runs r
+  where r.account_id = t.account_id and r.stream = t.stream and r.status = 'succeeded' and r.requests > 0
+  order by r.run_id desc limit 1
+) s on true
+-- The first failure since the last success.
+left join lateral (
+  select r.started_at as began_at from safety_sync.runs r
+  where r.account_id = t.account_id and r.stream = t.stream and r.status = 'failed' and r.run_id > coalesce(s.run_id, 0)
+    and coalesce(r.error_code, '') not in ('interrupted', 'worker_died')
+  order by r.run_id limit 1
+) e on true
 left join lateral (
   select r.status, r.error_code from safety_sync.runs r
   where r.account_id = t.account_id and r.stream = t.stream and r.kind = 'reconcile'

@@ -144,14 +144,17 @@ async function giveUp(signal: AbortSignal): Promise<never> {
 async function prepare(app: App, needs: Needs): Promise<void> {
   const { migrates = false, stores, liftPrivacy } = needs;
   if (migrates === 'by_itself') return;
-  if (migrates || app.isEmbedded) {
-    const { applied } = await app.migrate();
-    if (applied > 0) app.log.info({ applied }, 'the warehouse was migrated');
-  } else await app.warehouse.assertMigrated();
   // Errors: `privacy_less`.
-  if (stores) {
+  const mayStore = async (): Promise<void> => {
     const contexts = app.accounts.map((account) => account.runContext(buildRunEvents(account)));
-    await settleProtection(contexts, liftPrivacy === true);
+    if (stores === true) await settleProtection(contexts, liftPrivacy === true);
+  };
+  if (migrates || app.isEmbedded) {
+    const { applied } = await app.migrate({ mayStore });
+    if (applied > 0) app.log.info({ applied }, 'the warehouse was migrated');
+  } else {
+    await app.warehouse.assertMigrated();
+    await mayStore();
   }
 }
 

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { openStreamState } from '../../src/engine/control-tables/stream-state.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
+import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { createTestWorker, expectSucceeded } from '../support/world.ts';
 
@@ -92,4 +93,14 @@ test('a failed run remains the last status after a skipped run and a retry of is
   expect(await lastStatus()).toBe('failed');
   await addRun('succeeded', 1);
   expect(await lastStatus()).toBe('succeeded');
+});
+
+test('a stream is failing since the first failure after its last success', async () => {
+  for (const requests of [1, 8]) await addRun('failed', requests);
+  const [first] = await worker.query<{ ms: number }>(
+    `select floor(extract(epoch from started_at) * 1000)::float8 as ms from safety_sync.runs where status = 'failed' and requests = 1`,
+  );
+  const { accounts } = await readAccounts(worker.connection, ['default']);
+  const facts = accounts.get('default')?.streams.find(({ stream }) => stream === 'resources');
+  expect(facts).toMatchObject({ failingWith: 'internal_error', failingSinceMs: first?.ms });
 });

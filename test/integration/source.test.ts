@@ -42,7 +42,10 @@ describe('another service', () => {
         ['check'],
         ['start'],
       ]) {
-        const { code, stdout, stderr } = await fixture.run(args, at(real));
+        const { code, stdout, stderr } = await fixture.run(args, {
+          ...at(real),
+          REPORTING_TIMEZONE: 'Asia/Tokyo',
+        });
         expect([args, code]).toEqual([args, 2]);
         expect(stdout + stderr).toContain(`account default was read from ${fixture.sandbox.url} (`);
         expect(stdout + stderr).toContain(`the configuration names ${real.url}`);
@@ -51,6 +54,9 @@ describe('another service', () => {
       }
       expect(methodsOf(real)).toEqual([]);
       expect(await readState()).toEqual(before);
+      expect(await fixture.query('select timezone from safety.reporting_settings')).toEqual([
+        { timezone: 'UTC' },
+      ]);
       // With the address of before everything goes on.
       expect((await fixture.run(['sync', 'followups', 'resources'])).code).toBe(0);
     },

@@ -105,6 +105,11 @@ export function createSourceGuard({ accountId, address, api, db, clock, signal }
   return {
     compare,
     readCurrent,
+    /** The address is not that of the account, as is known without a request. */
+    async isElsewhere(): Promise<boolean> {
+      const row = await readSource(db, accountId);
+      return address !== '' && row?.isRead === true && row.address !== address;
+    },
     /** Called before every list, so that no run goes on after another process has moved the account. Error: `source_changed`. */
     async assertSame(): Promise<void> {
       const { row, stored, current, isOther } = await compare();

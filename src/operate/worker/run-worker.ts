@@ -111,14 +111,18 @@ export async function runWorker(
   );
   onListening?.(server.url);
   void monitor.refresh();
-  const onTables = async (): Promise<void> => {
-    monitor.recordResponse();
-    if (isRunning || signal.aborted) return;
-    await prepareAccounts(app, liftPrivacy);
-    void startSchedules();
+  const mayBegin = (): boolean => !isRunning && !signal.aborted;
+  const steps = {
+    async mayStore(): Promise<void> {
+      monitor.recordResponse();
+      if (mayBegin()) await prepareAccounts(app, liftPrivacy);
+    },
+    async onTables(): Promise<void> {
+      if (mayBegin()) await startSchedules();
+    },
   };
   // Rejects with what waiting does not cure: missing rights, an old server, another source, less protection than is recorded.
-  void migrateWhenPossible(app, monitor, onTables).catch((error: unknown) => failed.abort(error));
+  void migrateWhenPossible(app, monitor, steps).catch((error: unknown) => failed.abort(error));
   try {
     await untilAborted(AbortSignal.any([signal, failed.signal]));
     if (!signal.aborted) throw failed.signal.reason;
@@ -162,11 +166,15 @@ const DELAYS = { firstMs: SECOND_MS, mostMs: 30 * SECOND_MS };
  * Migrates as soon as the database is reachable, and waits for it, and for readers in the way, without a limit. The schedules
  * start when the tables are migrated; views follow while the worker runs.
  */
-async function migrateWhenPossible(app: App, monitor: Monitor, onTables: () => Promise<void>): Promise<void> {
+async function migrateWhenPossible(
+  app: App,
+  monitor: Monitor,
+  steps: Parameters<App['migrate']>[0],
+): Promise<void> {
   const { signal, log } = app;
   for (let failures = 1; !signal.aborted; failures += 1) {
     try {
-      const { applied } = await app.migrate({ patienceMs: Infinity, onTables });
+      const { applied } = await app.migrate({ patienceMs: Infinity, ...steps });
       if (applied > 0) log.info({ applied }, 'the warehouse was migrated');
       return;
     } catch (caught) {
