@@ -74,7 +74,7 @@ export const PROGRAM_ERRORS = {
     'Check ALERT_WEBHOOK_URL and the network; then run: safety-sync alerts test',
   ),
   mail_failed: sendLater(
-    'A mail server did not accept an alert or a report; the message contains the step and its response (`EAUTH` is the password, `EENVELOPE` an address, `ETLS` a server that offers no TLS for the password).',
+    'A mail server did not accept an alert or a report; the message contains the step and its response (`EAUTH` is the password, `EENVELOPE` an address, `ETLS` a server that offers no TLS for the password, `ESOCKET` or `EDNS` a server that cannot be reached).',
     'Check SMTP_URL, ALERT_EMAIL_FROM and the addresses of the recipients; then run: safety-sync alerts test',
   ),
   report_unwritable: sendLater(

@@ -7,12 +7,12 @@ import { type ErrorCode, SafetySyncError } from './errors.ts';
 /** Read permission for the owner only, because most files contain names of people; the owner may grant more. */
 const FOR_OWNER = 0o600;
 
-type FileContent = string | Uint8Array | AsyncIterable<string | Uint8Array>;
+const NAME_ANOTHER = 'Name a file in a directory where this user may write.';
 
 /** Errors: `code`; `report_unwritable` on a full disk. Chunks are pulled as they are written. */
 export async function writeWholeFile(
   path: string,
-  content: FileContent,
+  content: string | Uint8Array | AsyncIterable<string | Uint8Array>,
   code: ErrorCode = 'usage_invalid',
 ): Promise<void> {
   const target = await realpath(path).catch(() => resolve(path));
@@ -34,7 +34,7 @@ export async function writeWholeFile(
     if (syscall === undefined) throw cause;
     const isFull = reason === 'ENOSPC' || reason === 'EDQUOT';
     throw new SafetySyncError(isFull ? 'report_unwritable' : code, `cannot write ${path} (${reason})`, {
-      advice: isFull ? 'Free some space.' : 'Name a file in a directory where this user may write.',
+      advice: isFull ? 'Free some space.' : code === 'usage_invalid' ? NAME_ANOTHER : undefined,
       cause,
     });
   }

@@ -77,8 +77,9 @@ const streams =
 
 /** For example `Waiting: connection refused, attempt 7 of 9, next in 13 s.` */
 export function waitWords({ reason, attempt, attempts, nextMs }: Wait, nowMs: number): string {
-  const inMs = Math.max(0, nextMs - nowMs);
-  return `Waiting: ${reason}, attempt ${attempt} of ${attempts}, next in ${formatDuration(inMs)}.`;
+  // The next attempt may wait for the request limit, or for its response.
+  const next = nextMs <= nowMs ? 'the next one has begun' : `next in ${formatDuration(nextMs - nowMs)}`;
+  return `Waiting: ${reason}, attempt ${attempt} of ${attempts}, ${next}.`;
 }
 
 export const streamNames = (subjects: readonly string[]): string => joinNames(subjects.map(streamWords));
