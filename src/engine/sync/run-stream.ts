@@ -1,4 +1,5 @@
 /** One run of one stream, from lock to closed run record; and several streams. */
+import type { Queryable } from '../database/connection.ts';
 import { toKnownError } from '../database/database-error.ts';
 import { recordRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
 import { assertMigrated } from '../database/migration-status.ts';
@@ -110,9 +111,11 @@ async function runInSession(
     const error = session.explain(toKnownError(caught, signal));
     const ending = { outcome: 'failed', error } as const;
     Object.assign(meter, { watermarkAfter: watermark, repaired: null });
-    // Over the pool, because the session may be gone. If the database is, too, the stream's next run closes the row.
-    const closing = updateRun(context.db, { accountId, runId }, { counts: null, meter, ending });
-    await closing.catch(() => undefined);
+    const close = (to: Queryable) => updateRun(to, { accountId, runId }, { counts: null, meter, ending });
+    // Over the pool if the session is gone. If the database is, too, the stream's next run closes the row.
+    await close(db)
+      .catch(() => close(context.db))
+      .catch(() => undefined);
     return ending;
   }
 }
