@@ -137,23 +137,25 @@ describe('a connection that has gone silent', () => {
     const proxy = untilTestEnds(await startListeningProxy(admin.url));
     let { url } = proxy;
     const session = connectForTest(url, { url: () => url, isSession: true, silentMs: 200 });
-    await session.query('select 1');
+    await session.query('select pg_advisory_lock(1)');
     const hold = () => {
       url = admin.url;
       proxy.hold();
     };
     return { session, hold };
   }
+  const lockers = () => admin.query(`select pid from pg_locks where locktype = 'advisory' and objid = 1`);
   const GIVEN_UP = {
     code: 'database_unreachable',
     message: expect.stringContaining('silent for 0.2 s') as string,
   };
 
-  test('is given up when PostgreSQL is not at work on its statement', async () => {
+  test('is given up when PostgreSQL is not at work on its statement, and its locks are free', async () => {
     const { session, hold } = await openThroughProxy();
     hold();
     await expect(session.query('select 1')).rejects.toMatchObject(GIVEN_UP);
     expect(session.lost.aborted).toBe(true);
+    await expect.poll(lockers).toEqual([]);
   });
 
   test('is kept while PostgreSQL works on its statement or lets it wait for a lock', async () => {

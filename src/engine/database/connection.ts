@@ -57,6 +57,8 @@ const SHOWN_CHARACTERS = 99;
 const IS_AT_WORK = `select from pg_stat_activity
   where usename = session_user and state = 'active' and wait_event_type is distinct from 'Client'
     and left(query, ${SHOWN_CHARACTERS}) = any ($1::text[])`;
+/** They would keep their locks until the server, too, sees that the connection is gone. */
+const END = `select pg_terminate_backend(pid) from pg_stat_activity where usename = session_user and pid = any ($1::int[])`;
 
 /** The used members of a query of postgres.js. */
 interface Query {
@@ -64,6 +66,8 @@ interface Query {
   reject: (error: unknown) => void;
   /** Cancels it over a connection of its own. */
   canceller: ((query: Query) => Promise<void>) | null;
+  /** The connection that executes it. */
+  readonly state?: { readonly pid: number | null } | null;
 }
 
 /** A statement that was sent, and how it will end. */
@@ -122,6 +126,7 @@ export function openConnection(options: ConnectionOptions) {
         socket.setTimeout(silentMs);
         return;
       }
+      await second.query(END, [toArrayLiteral(waiting.flatMap(({ query }) => query.state?.pid ?? []))]);
     } catch {
       // If the second connection fails, the first counts as broken.
     } finally {
