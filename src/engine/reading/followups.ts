@@ -75,12 +75,9 @@ async function* readPlanned(run: FollowupRun): Steps<ReadOutcome> {
   const known = (await readOpen(run)).filter(within);
   const { isOnePage, ...end } = yield* readBackfill(run);
   let { watermark } = end;
-  const { failed } = run;
-  run.failed = [];
   // Records may have changed since they were read, also in an earlier run.
   if (kind === 'sync' && watermark !== null && !isOnePage) watermark = yield* readChanges(run, watermark);
   yield* retryFailed(run, known);
-  run.failed = [...failed, ...run.failed];
   const latest = Math.max(state.watermark ?? -Infinity, watermark ?? -Infinity);
   // Only a backfill of everything has read all changes that the service had made when it began.
   const isAdvanced = isWholeTime(range) && Number.isFinite(latest);

@@ -58,12 +58,15 @@ export function incomplete({ method, params }: ListAsked, { total = 0, names }: 
 export async function fetchPage(service: Service, asked: ListAsked, page = 1): Promise<ListPage> {
   const { api, meter, signal } = service;
   const { method, listKey, keyField, params, pageSize, peekFields = [], retries } = asked;
-  return await api().page({
+  const got = await api().page({
     ...{ method, listKey, meter, signal, retries },
     fields: [keyField, 'created', ...peekFields],
     params: { ...(pageSize && { limit: pageSize }), ...params, ...(page > 1 && { page }) },
     comesWhole: pageSize === undefined,
   });
+  for (const name of Object.keys(got.envelope))
+    if (name !== listKey && !KNOWN_MEMBERS.has(name)) meter.unknownMembers.add(name);
+  return got;
 }
 
 const REFUSED: ReadonlySet<ErrorCode> = new Set([
@@ -95,7 +98,7 @@ export async function* readList(
   service: Service,
   asked: ListAsked,
 ): AsyncGenerator<ListPage, ListRead, undefined> {
-  const { keyField, listKey, pageSize } = asked;
+  const { keyField, pageSize } = asked;
   const names = new Set<string>();
   let firstTotal: number | undefined;
   let total: number | undefined;
@@ -115,10 +118,8 @@ export async function* readList(
       break;
     }
     const known = names.size;
-    const { envelope, paging, records } = page;
+    const { paging, records } = page;
     for (const record of records) names.add(recordName(record, keyField));
-    for (const name of Object.keys(envelope))
-      if (name !== listKey && !KNOWN_MEMBERS.has(name)) service.meter.unknownMembers.add(name);
     isLast = names.size === known;
     if (!isLast) {
       pages += 1;

@@ -156,7 +156,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
   }
   if (failures === 0 && begun.records === 0 && first !== undefined && seen.size < (announced ?? 0)) {
     // Records were deleted, or the order is another one. Changes since the first response do not count.
-    const updated_before = Math.max(first.timeMs, (first.seenMs ?? 0) + 1);
+    const updated_before = Math.max(first.timeMs, first.seenMs + 1);
     const { paging } = await run.ask({ ...paramsOf(range), updated_before, limit: 1 });
     if (seen.size < (paging?.total ?? 0)) return yield* readAllByPages();
   }
