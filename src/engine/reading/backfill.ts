@@ -9,7 +9,7 @@ import { cutEvenly, isSameRange, toFilters, unreadSlice, WHOLE_TIME } from './cr
 import type { FollowupRun } from './followup-run.ts';
 import { timeOf } from './list.ts';
 import { records, type RecordsStep, type Step, type Steps, writes } from './step.ts';
-import { isNewestFirst, walk } from './walk.ts';
+import { isInOrder, walk } from './walk.ts';
 import { nextWatermark, readFirstResponse } from './watermark.ts';
 
 /** Pages of a slice: with fewer, the partial pages at the ends of slices cost more than the concurrency gains. */
@@ -68,7 +68,7 @@ export async function* readBackfill(
       return { writes: [{ kind: 'slice', slice }], progress: toProgress() };
     };
     // Unless it reaches below the newest slice. Its total is that of all slices.
-    const isOfSlice = isNew && at === 0 && newest !== undefined && isNewestFirst(newest.records, begun);
+    const isOfSlice = isNew && at === 0 && newest !== undefined && isInOrder(newest.records, begun);
     const { first } = yield* walk(run, begun, {
       newest: isOfSlice ? { ...newest, paging: slices.length === 1 ? newest.paging : undefined } : undefined,
       begun,

@@ -6,7 +6,7 @@ import { askedOf, fetchPage, isBeyondLast, readSettledList } from './list.ts';
 import type { TimeSlice } from '../streams/state.ts';
 import type { Params, ReadRequest } from './read-request.ts';
 
-/** Records that the service may fail for in a row; more, and it fails altogether. */
+/** With so many records in a row that the service fails for, it fails altogether. */
 const MOST_FAILING = 10;
 
 export type FollowupRun = ReturnType<typeof createFollowupRun>;

@@ -92,12 +92,12 @@ async function* readEverything(run: FollowupRun, watermark: number | null): Step
   const begunMs = read.service.clock.monotonicMs();
   const open = await readOpen(run);
   run.failed = [];
-  const { first, announced, newestMs } = yield* walk(run, WHOLE_TIME);
+  const { first, announced, latestChangeMs } = yield* walk(run, WHOLE_TIME);
   yield* noteRepaired(run, open);
   const outcome = toOutcome(run, { watermark: nextWatermark(watermark, first) });
   if (first === undefined || outcome.failure !== null) return outcome;
   // A time in the service's future is an error of the data.
-  const late = { fromMs: Math.max(newestMs, first.timeMs - LATE_MS), toMs: first.timeMs + LATE_MS };
+  const late = { fromMs: Math.max(latestChangeMs, first.timeMs - LATE_MS), toMs: first.timeMs + LATE_MS };
   const totals = [announced, await run.askTotal()].filter((total) => total !== undefined);
   const tookMs = Math.round(read.service.clock.monotonicMs() - begunMs);
   return {

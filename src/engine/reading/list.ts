@@ -1,4 +1,4 @@
-/** The one loop over the pages of a list, which also reads a list that is one response. Each page is held in memory. */
+/** The one loop over page numbers, which also reads a list that is one response. Each page is held in memory. */
 import { type ErrorCode, ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
 import type { Received } from '../../shared/received.ts';
 import type { ListPage, ListRequest } from '../api/requests.ts';

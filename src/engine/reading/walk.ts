@@ -1,12 +1,12 @@
 /**
  * Reads every follow-up of a range of creation time, so that none is missed that existed all the time.
  *
- * A response has the newest records below its upper bound, all of them down to its oldest one, at one instant. The next
- * request begins at that one, its second included, because a service may compare times by seconds. So the ranges that the
+ * A response has the newest records below its upper bound, all of them down to its oldest one, as they are at its instant. The
+ * next request begins at that one, its second included, because a service may compare times by seconds. So the ranges that the
  * responses cover leave nothing out, and a record, which never changes its creation time, is in one of them; the records of
  * the second between two ranges are in both, and are yielded once. The end is a response that is shorter than asked and
- * reaches its total. Records that change meanwhile have a later `updated_on` than the first response shows, and the next read
- * requests them.
+ * reaches its total; without totals, one that is empty. Records that change meanwhile have a later `updated_on` than the first
+ * response shows, and the next read requests them (./watermark.ts).
  */
 import type { Received } from '../../shared/received.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
@@ -39,13 +39,13 @@ interface WalkEnd {
   /** Number of records in the range, by the first response with a total. */
   readonly announced: number | undefined;
   /** The latest `updated_on` of all records. */
-  readonly newestMs: number;
+  readonly latestChangeMs: number;
 }
 
 const createdOf = (record: Received): number | undefined => timeOf(record, 'created_on');
 
 /** Sorted by creation time and filtered by it. Bounds that are inclusive or compared by seconds show a little more. */
-export function isNewestFirst(list: readonly Received[], { fromMs, toMs }: TimeSlice): boolean {
+export function isInOrder(list: readonly Received[], { fromMs, toMs }: TimeSlice): boolean {
   let lastMs = afterSecondOf(toMs) - 1;
   return list.every((record) => {
     const createdMs = createdOf(record);
@@ -62,7 +62,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
   const seen = new Map<string, number>();
   let first: FirstResponse | undefined;
   let announced: WalkEnd['announced'];
-  let newestMs = -Infinity;
+  let latestChangeMs = -Infinity;
   let failures = 0;
 
   const paramsOf = (part: TimeSlice): Params => ({ ...filters, ...toFilters(part) });
@@ -74,7 +74,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     const news = page.filter((record) => !seen.has(nameOf(record)));
     for (const record of news) {
       seen.set(nameOf(record), createdOf(record) ?? toMs);
-      newestMs = Math.max(newestMs, timeOf(record, 'updated_on') ?? -Infinity);
+      latestChangeMs = Math.max(latestChangeMs, timeOf(record, 'updated_on') ?? -Infinity);
     }
     const readToMs = Math.max(toMs, range.fromMs);
     return {
@@ -111,7 +111,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     run.notes.push(
       `read by page numbers, which is slower: ${run.method}, created ${describeRange(range)}, is not sorted by creation time, newest first, or lacks what it announces`,
     );
-    return { first, announced, newestMs };
+    return { first, announced, latestChangeMs };
   }
 
   let { newest } = start;
@@ -144,7 +144,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
       break;
     }
     limit = Math.min(run.pageSize, limit * NARROWER);
-    if (last === undefined || !isNewestFirst(page.records, part)) return yield* readAllByPages();
+    if (last === undefined || !isInOrder(page.records, part)) return yield* readAllByPages();
     const oldestMs = Math.floor(createdOf(last) ?? 0);
     const second = { fromMs: secondOf(oldestMs), toMs: afterSecondOf(oldestMs) };
     yield take(page.records, second.toMs);
@@ -155,10 +155,10 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     }
   }
   if (failures === 0 && begun.records === 0 && first !== undefined && seen.size < (announced ?? 0)) {
-    // Records were deleted, or the order is another one. Changes since the first response do not count.
+    // A whole walk without a failure: records were deleted meanwhile, or the order is another one. Changes since the first response do not count.
     const updated_before = Math.max(first.timeMs, first.seenMs + 1);
     const { paging } = await run.ask({ ...paramsOf(range), updated_before, limit: 1 });
     if (seen.size < (paging?.total ?? 0)) return yield* readAllByPages();
   }
-  return { first, announced, newestMs };
+  return { first, announced, latestChangeMs };
 }
