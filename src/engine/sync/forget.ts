@@ -1,5 +1,5 @@
 /** Forgets a person, and applies the privacy settings of an account to all its stored data. */
-import { getTableColumns, getTableName, sql } from 'drizzle-orm';
+import { getTableName, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
 import { forgotten } from '../control-tables/control-tables.ts';
 import { lostProtection, readForgotten } from '../control-tables/stored-privacy.ts';
@@ -53,14 +53,12 @@ export async function findStoredPerson(context: RunContext, id: string) {
   const { accountId } = settings;
   const columns = STREAMS.flatMap(userColumns);
   const counts = [...new Set(columns.map(({ table }) => table))].map((table) => {
-    const ofTable = columns.filter((one) => one.table === table);
-    const isTheirs = ofTable.map(({ column }) =>
-      getTableColumns(table)[column]?.getSQLType().endsWith('[]') === true
-        ? sql`${id} = any (${sql.identifier(column)})`
-        : sql`${sql.identifier(column)} = ${id}`,
-    );
+    // An id, or a list of ids.
+    const ids = columns
+      .filter((one) => one.table === table)
+      .map(({ column }) => sql`'{}'::text[] || ${sql.identifier(column)}`);
     return sql`select ${getTableName(table)}::text as "table", count(*)::int as rows from ${table}
-      where account_id = ${accountId} and (${sql.join(isTheirs, sql` or `)})`;
+      where account_id = ${accountId} and ${id} = any (${sql.join(ids, sql` || `)})`;
   });
   const rows = await db.execute<{ table: string; rows: number }>(sql.join(counts, sql` union all `));
   const found = rows.filter((one) => one.rows > 0);
