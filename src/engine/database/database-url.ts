@@ -5,9 +5,8 @@ import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { isLoopback } from '../../shared/loopback.ts';
 
-const ENCODING =
-  'in user and password write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25; the password p@ss/word is p%40ss%2Fword';
-const UNREADABLE = `is not a URL that can be read (the value is not shown): ${ENCODING}`;
+const UNREADABLE =
+  'is not a URL that can be read (the value is not shown): in user and password write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25; the password p@ss/word is p%40ss%2Fword';
 
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
@@ -37,9 +36,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return refuse(
-      `a % that begins no code such as %40 must be written %25 (the value is not shown): ${ENCODING}`,
-    );
+    return refuse(UNREADABLE);
   }
 }
 
@@ -107,22 +104,16 @@ const findHost = (port: number): string =>
   SOCKET_FOLDERS.find((folder) => existsSync(`${folder}/.s.PGSQL.${port}`)) ??
   'localhost';
 
-const orUndefined = (text: string): string | undefined => (text === '' ? undefined : text);
-
 export type DatabaseAddress = ReturnType<typeof parseDatabaseUrl>;
 
 /** Error: `configuration_invalid`. */
 export function parseDatabaseUrl(text: string) {
-  const [, userInfo, hosts = '', database = '', query = ''] =
-    /^postgres(?:ql)?:\/\/(?:([^/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?/i.exec(text) ??
-    refuse(UNREADABLE);
   // A second @, or one after a /, belongs to the password, and a part of it would be looked up as the host.
-  if (text.split('@').length > (userInfo === undefined ? 1 : 2)) {
-    refuse(
-      `user or password hold a character that ends them too early (the value is not shown): ${ENCODING}`,
-    );
-  }
-  const [user = '', ...password] = (userInfo ?? '').split(':');
+  const [, userInfo = '', hosts = '', database = '', query = ''] =
+    /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^@?#]*))?(?:\?([^@#]*))?(?:#[^@]*)?$/i.exec(
+      text,
+    ) ?? refuse(UNREADABLE);
+  const [user = '', ...password] = userInfo.split(':');
   const parameters = readParameters(query);
   // Locks and staging belong to one server.
   if ([hosts, parameters['host'], parameters['hostaddr'], parameters['port']].join('').includes(',')) {
@@ -132,10 +123,10 @@ export function parseDatabaseUrl(text: string) {
   }
   const [, hostText = '', portText = ''] =
     /^(\[[^\]]*\]|[^:\s]*)(?::(\d*))?$/.exec(hosts) ?? refuse(UNREADABLE);
-  const port = Number(orUndefined(parameters['port'] ?? portText) ?? process.env['PGPORT'] ?? '5432');
+  const port = Number((parameters['port'] ?? portText) || (process.env['PGPORT'] ?? '5432'));
   if (!(port > 0 && port < 65536)) refuse('names a port that is no number from 1 to 65535');
   const name = parameters['host'] ?? decode(hostText).replace(/^\[(.*)\]$/, '$1');
-  const host = orUndefined(name) ?? parameters['hostaddr'] ?? findHost(port);
+  const host = name || (parameters['hostaddr'] ?? findHost(port));
   const path = host.startsWith('/') ? `${host}/.s.PGSQL.${port}` : undefined;
   const timeout = parameters['connect_timeout'] ?? String(CONNECT_TIMEOUT_SECONDS);
   if (!/^\d+$/.test(timeout)) refuse('connect_timeout must be a number of seconds');
@@ -145,9 +136,9 @@ export function parseDatabaseUrl(text: string) {
     /** The file of a Unix socket; undefined: TCP. */
     path,
     /** Undefined: PostgreSQL's own variables decide, as PGUSER, or the name of the user of the system. */
-    user: orUndefined(parameters['user'] ?? decode(user)),
-    password: orUndefined(parameters['password'] ?? decode(password.join(':'))),
-    database: orUndefined(parameters['dbname'] ?? decode(database)),
+    user: (parameters['user'] ?? decode(user)) || undefined,
+    password: (parameters['password'] ?? decode(password.join(':'))) || undefined,
+    database: (parameters['dbname'] ?? decode(database)) || undefined,
     tls: path === undefined ? readTls(parameters, host) : null,
     connectTimeoutSeconds: Number(timeout) || CONNECT_TIMEOUT_SECONDS,
     /** For the server: `-c role=loader`. */
