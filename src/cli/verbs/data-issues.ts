@@ -32,13 +32,13 @@ export const dataIssues: Verb<Flags> = {
     const { app, terminal } = context;
     const { accountIds, db } = app;
     const { colors } = terminal;
-    const open = await readIssues(db, accountIds, { includeResolved: false });
+    const open = await readIssues(db, accountIds, false);
     const streams = ({ id }: Account) =>
       STREAM_NAMES.filter((name) => open.some((one) => one.account_id === id && one.stream === name));
     const retried = options.retry
       ? await runAccounts(context, options, { kind: 'sync', retryIssues: true, streams })
       : [];
-    const issues = await readIssues(db, accountIds, { includeResolved: options.all ?? false });
+    const issues = await readIssues(db, accountIds, options.all ?? false);
     // Issues that differ only in the record and in positions have one line.
     const alike = groupBy(issues, ({ account_id: account, stream, kind, field, resolved_at: resolved }) =>
       JSON.stringify([account, stream, kind, field?.replace(/\[\d+\]/g, '[]'), resolved === null]),

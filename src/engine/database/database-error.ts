@@ -29,11 +29,8 @@ const UNREACHABLE = new Set(
    57P01 57P02 57P03 53300 25006`.split(/\s+/),
 );
 
-/** The server's certificate is not trusted, or belongs to another server. */
-const CERTIFICATE = new Set(
-  `DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_VERIFY_LEAF_SIGNATURE
-   UNABLE_TO_GET_ISSUER_CERT_LOCALLY CERT_HAS_EXPIRED ERR_TLS_CERT_ALTNAME_INVALID`.split(/\s+/),
-);
+/** Node.js: the server's certificate is not trusted, or belongs to another server. */
+const CERTIFICATE = /CERT|LEAF_SIGNATURE/;
 
 /** PostgreSQL has refused or ended the connection, with any code: `connect` was revoked (42501), too many connections. */
 const isConnectionRefused = (error: unknown): boolean =>
@@ -83,7 +80,7 @@ export function toDatabaseError(error: unknown): SafetySyncError {
   const message = `PostgreSQL: ${said}${said.includes(code) ? '' : ` (${code})`}`;
   const toError = (kind: ErrorCode, advice?: string) =>
     new SafetySyncError(kind, message, { cause: error, advice });
-  if (CERTIFICATE.has(code)) return toError('database_unreachable', CERTIFICATE_ADVICE);
+  if (CERTIFICATE.test(code)) return toError('database_unreachable', CERTIFICATE_ADVICE);
   if (UNREACHABLE.has(code) || code.startsWith('08') || isConnectionRefused(error))
     return toError('database_unreachable', ADVICE[code]);
   if (code === '42501') return toError('database_permission');
