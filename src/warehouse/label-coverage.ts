@@ -1,6 +1,7 @@
 /** Reads the ids in the warehouse, the number of live records with each, their labels and names. */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../engine/database/connection.ts';
+import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import { selectMetIds } from '../engine/control-tables/met-ids.ts';
 import { names } from '../engine/streams/names.ts';
 import { LABEL_KINDS, type LabelKind, labels } from './labels.ts';
@@ -17,20 +18,13 @@ export interface MetId {
   readonly name: string | null;
 }
 
-/** By kind, most used first. */
+/** Most used first. */
 export async function readMetIds(db: Queryable, accountIds: readonly string[]): Promise<MetId[]> {
-  let met: MetId[] = [];
-  for (const kind of LABEL_KINDS) {
-    // A record with the same id in several columns counts once.
-    const rows = await db.execute<MetId & Record<string, unknown>>(
-      sql`select m.account_id as "accountId", ${kind}::text as kind, m.id, m.seen::int as seen, l.label, n.name from (
-          select u.account_id, u.id, count(*) as seen from (${selectMetIds(kind, accountIds)}) u
-          where u.id <> '' group by u.account_id, u.id
-        ) m left join ${labels} l on l.account_id = m.account_id and l.kind = ${kind} and l.id = m.id
-        left join ${names} n on n.account_id = m.account_id and n._key = ${`${kind}:`}::text || m.id
-        order by m.seen desc, m.id`,
-    );
-    met = met.concat(rows);
-  }
-  return met;
+  return await db.execute<MetId & Record<string, unknown>>(sql`
+    select m.account_id as "accountId", m.kind, m.id, m.seen::int as seen, l.label, n.name from (
+      select u.account_id, u.kind, u.id, count(distinct u.record) as seen from (${selectMetIds(accountIds)}) u
+      where u.kind = any (${toArrayLiteral(LABEL_KINDS)}::text[]) group by u.account_id, u.kind, u.id
+    ) m left join ${labels} l on l.account_id = m.account_id and l.kind = m.kind and l.id = m.id
+    left join ${names} n on n.account_id = m.account_id and n._key = m.kind || ':' || m.id
+    order by m.seen desc, m.kind, m.id`);
 }

@@ -24,9 +24,7 @@ const template: Verb<{ out?: string }> = {
   common: ['account'],
   async run({ app, terminal }, { out = STDOUT }) {
     const account = onlyAccountOf(app, 'a file of labels');
-    const missing = (await readMetIds(app.db, [account.id]))
-      .filter(isNameless)
-      .toSorted((one, other) => other.seen - one.seen);
+    const missing = (await readMetIds(app.db, [account.id])).filter(isNameless);
     const { renderLabelsFile } = await import('../../warehouse/labels-file.ts');
     const file = renderLabelsFile(missing);
     if (out === STDOUT) terminal.printFile(file.trimEnd());

@@ -43,10 +43,10 @@ const ID_COLUMNS: Readonly<Record<string, readonly PgColumn[]>> = {
 };
 
 /**
- * The second column of each primary key is the key of the record, so several ids in one record count once. The foreign key
- * of a child table leads to the record, which shows whether it is live.
+ * The second column of each primary key is the key of the record. The foreign key of a child table leads to the record, which
+ * shows whether it is live.
  */
-function selectIds(column: PgColumn, accountIds: string): SQL {
+function selectIds(kind: string, column: PgColumn, accountIds: string): SQL {
   const { table } = column;
   const { primaryKeys, foreignKeys } = getTableConfig(table);
   const record = primaryKeys[0]?.columns[1] ?? column;
@@ -56,26 +56,25 @@ function selectIds(column: PgColumn, accountIds: string): SQL {
     foreignTable === table
       ? sql``
       : sql`join ${foreignTable} on ${foreignTable}.account_id = ${table}.account_id and ${foreignColumns[1]} = ${record}`;
-  return sql`select ${table}.account_id, ${record} as record, ${id}::text as id
+  return sql`select ${table}.account_id, ${kind}::text as kind, ${record} as record, ${id}::text as id
     from ${table} ${join} where ${table}.account_id = any (${accountIds}::text[]) and ${foreignTable}._deleted_at is null`;
 }
 
-/** `account_id`, `record` and `id` for each live record with an id of the kind. */
-export const selectMetIds = (kind: string, accountIds: readonly string[]): SQL =>
-  sql.join(
-    (ID_COLUMNS[kind] ?? []).map((column) => selectIds(column, toArrayLiteral(accountIds))),
-    sql` union `,
+/** `account_id`, `kind`, `record` and `id` for each id in a live record, once for each place. */
+export const selectMetIds = (accountIds: readonly string[]): SQL => {
+  const accounts = toArrayLiteral(accountIds);
+  const all = Object.entries(ID_COLUMNS).flatMap(([kind, columns]) =>
+    columns.map((column) => selectIds(kind, column, accounts)),
   );
+  return sql`select * from (${sql.join(all, sql` union all `)}) m where m.id <> ''`;
+};
 
 export async function readNamesState(db: Queryable, accountId: string): Promise<NamesState> {
   const live = await db.execute<{ kind: string; count: number }>(sql`
     select kind, count(*)::int as count from ${names} where account_id = ${accountId} and _deleted_at is null group by kind`);
-  const met = Object.keys(ID_COLUMNS).map(
-    (kind) =>
-      sql`select distinct ${`${kind}:`}::text || m.id as key from (${selectMetIds(kind, [accountId])}) m where m.id <> ''`,
-  );
   const unnamed = await db.execute<{ key: string }>(sql`
-    ${sql.join(met, sql` union all `)} except select _key from ${names} where account_id = ${accountId}`);
+    select m.kind || ':' || m.id as key from (${selectMetIds([accountId])}) m
+    except select _key from ${names} where account_id = ${accountId}`);
   const lists = await db.execute<{ id: string }>(sql`
     select distinct _raw ->> 'list_id' as id from ${names}
     where account_id = ${accountId} and kind = 'metafield' and _deleted_at is null and _raw ->> 'list_id' <> ''`);
