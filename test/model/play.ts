@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import { createSandbox, defaultReadings, type RequestLogEntry } from '../../src/sandbox/index.ts';
 import { HOUR_MS, MINUTE_MS, withTimeout } from '../../src/shared/time.ts';
+import { WHOLE_TIME } from '../../src/engine/streams/state.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import type { RunRequest, RunResult } from '../../src/engine/sync/run.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
@@ -206,7 +207,8 @@ export async function play(history: History, tally: ReturnType<typeof noTally>, 
         putRight();
         return;
       case 'run': {
-        const range = { fromMs: createdAt(step.from) ?? -Infinity, toMs: createdAt(step.to) ?? Infinity };
+        const [fromMs, toMs] = [createdAt(step.from), createdAt(step.to)];
+        const range = { fromMs: fromMs ?? WHOLE_TIME.fromMs, toMs: toMs ?? WHOLE_TIME.toMs };
         const hasRange = step.run === 'backfill' && step.stream === 'followups' && range.fromMs < range.toMs;
         const request = { kind: step.run, force: step.force, restart: step.restart };
         await run(step.stream, hasRange ? { ...request, range } : request);

@@ -4,7 +4,7 @@ import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { isWholeTime, toFilters } from '../../engine/reading/creation-time.ts';
 import { usageError } from '../../shared/errors.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
-import type { TimeSlice } from '../../engine/streams/state.ts';
+import { type TimeSlice, WHOLE_TIME } from '../../engine/streams/state.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { parseDate, parseStreams } from '../arguments.ts';
 import { runningStreams } from '../run-accounts.ts';
@@ -22,10 +22,10 @@ interface Flags {
 /** Only follow-ups can be requested by time. */
 const isSliced = (stream: StreamName): boolean => streamNamed(stream).readMode.kind === 'incremental';
 
-function askedFor({ from: fromMs = -Infinity, to: toMs = Infinity }: Flags, names: readonly string[]) {
-  const range: TimeSlice = { fromMs, toMs };
+function askedFor({ from, to }: Flags, names: readonly string[]) {
+  const range = { fromMs: from ?? WHOLE_TIME.fromMs, toMs: to ?? WHOLE_TIME.toMs };
   const streams = parseStreams(names);
-  if (fromMs >= toMs) throw usageError('--from must be earlier than --to');
+  if (range.fromMs >= range.toMs) throw usageError('--from must be earlier than --to');
   const others = streams.filter((stream) => !isSliced(stream));
   if (isWholeTime(range) || others.length === 0) return { range, streams };
   if (names.length > 0) {

@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { toIso } from '../../shared/time.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { agoOf, asInserted, msOf, type TransactionTime } from '../database/sql-names.ts';
+import { agoOf, asInserted, msOf, timestampLiteral, type TransactionTime } from '../database/sql-names.ts';
 import { NOT_OFFERED } from '../streams/optional-methods.ts';
 import { backfillSlices, isOf, type StreamKey, streamState } from './control-tables.ts';
 import {
@@ -13,6 +13,7 @@ import {
   NO_STATE,
   type StateChange,
   type StreamState,
+  WHOLE_TIME,
 } from '../streams/state.ts';
 
 type ReadRow<Row> = Row & Record<string, unknown>;
@@ -82,28 +83,18 @@ export async function writeStreamState(
     await db.update(streamState).set(values).where(isOf(scope));
 }
 
-/** The ends of time: a slice that reaches one of them has no bound there. */
-const BEGINNING = '1970-01-01T00:00:00Z';
-const END = '2100-01-01T00:00:00Z';
-const endOf = (time: string): SQL =>
-  sql`case ${sql.raw(time)} when ${BEGINNING}::timestamptz then '-Infinity' when ${END}::timestamptz then 'Infinity' else ${msOf(time)} end`;
-const toEnd = (ms: number): string => toBound(ms) ?? (ms < 0 ? BEGINNING : END);
-
 /** `plan`: the backfill under way or last done; undefined when there never was one. Its slices and the failed ones, newest first. */
 export async function readLedger(db: Queryable, key: StreamKey) {
   const [plan] = await db.execute<ReadRow<BackfillPlan>>(sql`
-    select coalesce(${msOf('backfill_from')}, '-Infinity') as "fromMs", coalesce(${msOf('backfill_to')}, 'Infinity') as "toMs",
+    select coalesce(${msOf('backfill_from')}, ${WHOLE_TIME.fromMs}) as "fromMs", coalesce(${msOf('backfill_to')}, ${WHOLE_TIME.toMs}) as "toMs",
       ${msOf('backfill_watermark')} as watermark
     from ${streamState} where ${isOf(key)} and backfill_started_at is not null`);
   const slices = await db.execute<ReadRow<LedgerSlice>>(sql`
-    select ${endOf('created_from')} as "fromMs", ${endOf('created_to')} as "toMs", ${endOf('coalesce(read_to, created_to)')} as "readToMs",
+    select ${msOf('created_from')} as "fromMs", ${msOf('created_to')} as "toMs", ${msOf('coalesce(read_to, created_to)')} as "readToMs",
       status, expected::float8 as expected, records::float8 as records
     from ${backfillSlices} where ${isOf(key)} order by created_to desc, created_from`);
   return { plan, slices };
 }
-
-/** null: there is no bound. */
-const toBound = (ms: number): string | null => toIso(Number.isFinite(ms) ? ms : null);
 
 /** Writes what a reader yielded, in the transaction that stores the records it belongs to. */
 export async function writeLedger(db: Queryable, scope: StateScope, change: LedgerChange): Promise<void> {
@@ -111,8 +102,9 @@ export async function writeLedger(db: Queryable, scope: StateScope, change: Ledg
     case 'plan': {
       const { fromMs, toMs, watermark } = change.plan;
       await db.execute(sql`
-        update ${streamState} set backfill_from = ${toBound(fromMs)}, backfill_to = ${toBound(toMs)},
-          backfill_watermark = ${toIso(watermark)}, backfill_started_at = statement_timestamp() where ${isOf(scope)}`);
+        update ${streamState} set backfill_watermark = ${toIso(watermark)}, backfill_started_at = statement_timestamp(),
+          backfill_from = nullif(${timestampLiteral(fromMs)}, ${timestampLiteral(WHOLE_TIME.fromMs)}),
+          backfill_to = nullif(${timestampLiteral(toMs)}, ${timestampLiteral(WHOLE_TIME.toMs)}) where ${isOf(scope)}`);
       // Failed slices stay open until they are read.
       await db.execute(sql`delete from ${backfillSlices} where ${isOf(scope)} and status <> 'failed'`);
       for (const slice of change.slices) await writeSlice(db, scope, slice);
@@ -126,7 +118,7 @@ export async function writeLedger(db: Queryable, scope: StateScope, change: Ledg
     case 'repaired':
       for (const { fromMs, toMs } of change.slices)
         await db.execute(sql`delete from ${backfillSlices} where ${isOf(scope)} and status = 'failed'
-          and created_from = ${toEnd(fromMs)} and created_to = ${toEnd(toMs)}`);
+          and created_from = ${toIso(fromMs)} and created_to = ${toIso(toMs)}`);
       break;
     case 'slice':
       await writeSlice(db, scope, change.slice);
@@ -142,7 +134,7 @@ async function writeSlice(
   await db.execute(sql`
     insert into ${backfillSlices} as s
       (account_id, stream, created_from, created_to, status, read_to, expected, records, finished_at)
-    values (${accountId}, ${stream}, ${toEnd(fromMs)}, ${toEnd(toMs)}, ${status}, ${toEnd(readToMs)}, ${expected}, ${records},
+    values (${accountId}, ${stream}, ${toIso(fromMs)}, ${toIso(toMs)}, ${status}, ${toIso(readToMs)}, ${expected}, ${records},
       ${status === 'pending' ? null : now})
     on conflict (account_id, stream, created_from, created_to) do update
       set ${asInserted(['status', 'read_to', 'expected', 'records', 'finished_at'])} where s.status <> 'failed'`);

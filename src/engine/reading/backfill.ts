@@ -4,8 +4,8 @@
  */
 import { ignoreRejection } from '../../shared/errors.ts';
 import type { ListPage } from '../api/requests.ts';
-import type { LedgerSlice, TimeSlice } from '../streams/state.ts';
-import { cutEvenly, isSameRange, toFilters, unreadSlice, WHOLE_TIME } from './creation-time.ts';
+import { type LedgerSlice, type TimeSlice, WHOLE_TIME } from '../streams/state.ts';
+import { cutEvenly, isSameRange, toFilters, unreadSlice } from './creation-time.ts';
 import type { FollowupRun } from './followup-run.ts';
 import { timeOf } from './list.ts';
 import { records, type RecordsStep, type Step, type Steps, writes } from './step.ts';

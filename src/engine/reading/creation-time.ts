@@ -1,9 +1,7 @@
 /** Ranges of creation time and the filters that select them. A record never changes its creation time. Pure; ms since 1970. */
-import { SECOND_MS } from '../../shared/time.ts';
-import type { LedgerSlice, SliceStatus, TimeSlice } from '../streams/state.ts';
+import { SECOND_MS, toIso } from '../../shared/time.ts';
+import { type LedgerSlice, type SliceStatus, type TimeSlice, WHOLE_TIME } from '../streams/state.ts';
 import type { Params } from './read-request.ts';
-
-export const WHOLE_TIME: TimeSlice = { fromMs: -Infinity, toMs: Infinity };
 
 export const isSameRange = (one: TimeSlice, other: TimeSlice): boolean =>
   one.fromMs === other.fromMs && one.toMs === other.toMs;
@@ -22,8 +20,8 @@ export function unreadSlice({ fromMs, toMs }: TimeSlice, status: SliceStatus): L
 
 /** The service's bounds are exclusive. */
 export const toFilters = ({ fromMs, toMs }: TimeSlice): Params => ({
-  ...(fromMs > -Infinity && { created_after: fromMs - 1 }),
-  ...(toMs < Infinity && { created_before: toMs }),
+  ...(fromMs > WHOLE_TIME.fromMs && { created_after: fromMs - 1 }),
+  ...(toMs < WHOLE_TIME.toMs && { created_before: toMs }),
 });
 
 /** `count` ranges, newest first, that together are `range`; they divide the time that its records occupy evenly. */
@@ -47,6 +45,6 @@ export function unionOf(ranges: readonly TimeSlice[]): TimeSlice[] {
 
 /** For messages. */
 export function describeRange({ fromMs, toMs }: TimeSlice): string {
-  const time = (ms: number, open: string) => (Number.isFinite(ms) ? new Date(ms).toISOString() : open);
-  return `${time(fromMs, 'from the beginning')} to ${time(toMs, 'now')}`;
+  const from = fromMs > WHOLE_TIME.fromMs ? toIso(fromMs) : 'from the beginning';
+  return `${from} to ${toMs < WHOLE_TIME.toMs ? toIso(toMs) : 'now'}`;
 }

@@ -50,11 +50,14 @@ export const NO_STATE: StreamState = {
 export type RunKind = 'sync' | 'backfill' | 'reconcile';
 export type RunTrigger = 'schedule' | 'manual';
 
-/** Creation time from `fromMs` to `toMs` (exclusive), ms since 1970; an end without a bound is infinite. */
+/** Creation time from `fromMs` to `toMs` (exclusive), ms since 1970. */
 export interface TimeSlice {
   readonly fromMs: number;
   readonly toMs: number;
 }
+
+/** An end that a slice has in common with this is no bound. */
+export const WHOLE_TIME: TimeSlice = { fromMs: 0, toMs: Date.UTC(2100, 0) };
 
 /**
  * The range of a backfill, and the watermark after all of it is stored; null: there is nothing to resume, because it is

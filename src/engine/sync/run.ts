@@ -1,7 +1,7 @@
 /** A run: what it is asked for, what it works with, and how it ends. */
 import { createRequestMeter } from '../api/requests.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
-import type { StreamState } from '../streams/state.ts';
+import { type StreamState, WHOLE_TIME } from '../streams/state.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import type { Database } from '../database/connection.ts';
 import type { RunKey } from '../control-tables/control-tables.ts';
@@ -11,7 +11,7 @@ import type { Load } from '../loading/load.ts';
 import type { PrivacySettings } from '../privacy/settings.ts';
 import type { SessionContext, StreamSession } from '../control-tables/stream-session.ts';
 import type { ReadOptions, Service, SyncSettings } from '../reading/read-request.ts';
-import { isWholeTime, WHOLE_TIME } from '../reading/creation-time.ts';
+import { isWholeTime } from '../reading/creation-time.ts';
 import type { BackfillProgress, ReadOutcome } from '../reading/step.ts';
 
 /** Common to all runs of an account. */

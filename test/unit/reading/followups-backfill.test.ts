@@ -1,6 +1,7 @@
 /** Backfills: ranges, slices that are too large or incomplete, and the watermark that they leave (contract, 5.1, 5.2, 5.7). */
 import { expect, test } from 'vitest';
 import type { RequestLogEntry } from '../../../src/sandbox/index.ts';
+import { WHOLE_TIME } from '../../../src/engine/streams/state.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
 import {
   failedBy,
@@ -31,7 +32,7 @@ const byCreation = () => [...followups().values()].toSorted((a, b) => a.created_
 const createdAt = (share: number): number =>
   byCreation()[Math.floor((followups().size - 1) * share)]?.created_on ?? 0;
 const newestUpdate = () => Math.max(...[...followups().values()].map((one) => one.updated_on));
-const backfill = (fromMs = -Infinity, toMs = Infinity) =>
+const backfill = (fromMs = WHOLE_TIME.fromMs, toMs = WHOLE_TIME.toMs) =>
   sync('followups', { kind: 'backfill', range: { fromMs, toMs } });
 
 const isPage = ({ params }: RequestLogEntry) => params['limit'] !== 1;

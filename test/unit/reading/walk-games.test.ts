@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiClient } from '../../../src/engine/api/client.ts';
 import { createRequestMeter, type ListPage, type ListRequest } from '../../../src/engine/api/requests.ts';
-import { WHOLE_TIME } from '../../../src/engine/reading/creation-time.ts';
+import { WHOLE_TIME } from '../../../src/engine/streams/state.ts';
 import { createFollowupRun, type FollowupRun } from '../../../src/engine/reading/followup-run.ts';
 import type { ReadRequest } from '../../../src/engine/reading/read-request.ts';
 import { readList } from '../../../src/engine/reading/list.ts';
