@@ -53,7 +53,6 @@ export const isReturning = ({ deletedColumn }: TableShape, other: string): SQL =
 /** The column with the key of the record. */
 export const keyColumn = ({ key }: TableShape): SQL => name(key[0]);
 
-export const target = (shape: TableShape): SQL => sql`${name(shape.schema)}.${name(shape.name)}`;
 export const stage = (shape: TableShape): SQL => sql`pg_temp.${name(shape.stage)}`;
 
 /**
@@ -75,7 +74,7 @@ export function partitionOf({ partitionedBy, parent }: StreamDefinition): { part
   const [requested, own] = [tableShape(partitionedBy.requested), tableShape(parent)];
   return {
     partition: sql`coalesce(a.${name(requested.columns.at(-1)?.name ?? '')}, t.${name(partitionedBy.column)})`,
-    join: sql`left join ${target(requested)} a
+    join: sql`left join ${partitionedBy.requested} a
       on a.account_id = t.account_id and a.${keyColumn(requested)} = t.${keyColumn(own)}`,
   };
 }

@@ -15,8 +15,8 @@ function historyShape({ states, since }: StateHistory, key: readonly string[]) {
     .columns.map((column) => column.name)
     .filter((name) => !['account_id', 'valid_from', 'valid_to'].includes(name));
   return {
-    /** Table of the same schema with the superseded states. */
-    states: getTableConfig(states).name,
+    /** The table with the superseded states. */
+    states,
     /** Columns that the table and its states have in common, key included, without `account_id`. */
     columns,
     /** The columns that make a state when they change. */

@@ -19,7 +19,6 @@ import {
   of,
   same,
   staged,
-  target,
   type TransactionTime,
 } from '../database/sql-names.ts';
 import type { HistoryShape, TableShape } from '../database/table-shape.ts';
@@ -41,8 +40,6 @@ const stateBegin = ({ since }: HistoryShape, parent: string, now: SQL): SQL =>
   since === null ? now : sql`least(${name(parent)}.${name(since)}, ${now})`;
 const NO_SQL = sql``;
 
-const tableOf = ({ schema }: TableShape, { states }: HistoryShape) => sql`${name(schema)}.${name(states)}`;
-
 const differ = (left: string, right: string, { compared }: HistoryShape): SQL =>
   sql`(${of(left, compared)}) is distinct from (${of(right, compared)})`;
 
@@ -61,10 +58,10 @@ export function parentHistory(parent: TableShape, scope: RunKey & TransactionTim
   const isNewState = (row: string): SQL => sql`(${differ('t', row, history)}${isAgain(row)})`;
   return {
     before: sql`superseded as (
-      insert into ${tableOf(parent, history)} (account_id, ${joinColumns(history.columns)}, valid_from, valid_to)
+      insert into ${history.states} (account_id, ${joinColumns(history.columns)}, valid_from, valid_to)
       select t.account_id, ${of('t', history.columns)}, t._valid_from,
         greatest(case when t._deleted_at is null then ${since} else t._deleted_at end, ${later(PRESENT_BEGAN)})
-      from ${staged(parent, [...changing, ...history.columns])} s join ${target(parent)} t
+      from ${staged(parent, [...changing, ...history.columns])} s join ${parent.table} t
         on t.account_id = ${scope.accountId} and ${same('t', 's', parent.key)}
       where ${isReturning(parent, 's')} or (t._hash <> s._hash and ${isNewState('s')})),`,
     column: sql`_valid_from,`,
@@ -90,7 +87,7 @@ export function endChildStates(parent: TableShape, child: TableShape, scope: Run
   const { history } = child;
   if (history === null) throw new TypeError(`${child.name} has no history`);
   return sql`with ended as (
-      delete from ${target(child)} c using ${staged(parent, ['ord', '_hash', ...parent.key, ...(history.since === null ? [] : [history.since])])} p, ${target(parent)} t
+      delete from ${child.table} c using ${staged(parent, ['ord', '_hash', ...parent.key, ...(history.since === null ? [] : [history.since])])} p, ${parent.table} t
       where t.account_id = ${accountId} and t.${keyColumn(parent)} = p.${keyColumn(parent)}
         and (t._hash is distinct from p._hash or t._deleted_at is not null)
         and c.account_id = ${accountId} and c.${keyColumn(child)} = p.${keyColumn(parent)}
@@ -99,7 +96,7 @@ export function endChildStates(parent: TableShape, child: TableShape, scope: Run
       returning c.account_id, ${of('c', history.columns)}, c._valid_from, ${history.since === null ? NO_SQL : sql`p.${name(history.since)},`}
         t._valid_from as parent_valid_from, t._deleted_at as parent_deleted_at,
         t._hash is null and t._deleted_at is null as is_no_state)
-    insert into ${tableOf(child, history)} (account_id, ${joinColumns(history.columns)}, valid_from, valid_to)
+    insert into ${history.states} (account_id, ${joinColumns(history.columns)}, valid_from, valid_to)
     select account_id, ${joinColumns(history.columns)}, _valid_from, greatest(coalesce(parent_deleted_at,
       greatest(${stateBegin(history, 'ended', instantOf(scope))}, ${later(sql`parent_valid_from`)})), ${later(sql`_valid_from`)})
     from ended where not is_no_state`;
@@ -114,9 +111,9 @@ export function childHistory(parent: TableShape, child: TableShape, scope: RunKe
   if (history === null) return { column: NO_SQL, value: NO_SQL, from: NO_SQL };
   return {
     column: sql`, _valid_from`,
-    value: sql`, greatest(${stateBegin(history, 'p', instantOf(scope))}, p._valid_from, (select max(h.valid_to) from ${tableOf(child, history)} h
+    value: sql`, greatest(${stateBegin(history, 'p', instantOf(scope))}, p._valid_from, (select max(h.valid_to) from ${history.states} h
         where h.account_id = ${scope.accountId} and ${same('h', 's', child.key)}))`,
-    from: sql`join ${target(parent)} p on p.account_id = ${scope.accountId}
+    from: sql`join ${parent.table} p on p.account_id = ${scope.accountId}
       and p.${keyColumn(parent)} = s.${keyColumn(child)}`,
   };
 }

@@ -5,7 +5,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { DAY_MS } from '../../shared/time.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
-import { isGone, keyColumn, target, timestampLiteral } from '../database/sql-names.ts';
+import { isGone, keyColumn, timestampLiteral } from '../database/sql-names.ts';
 import { type StreamShape, tableShape } from '../database/table-shape.ts';
 
 /** Days; undefined: kept for ever. */
@@ -42,13 +42,13 @@ function removeRows({ shape: { parent, stream }, accountId }: RetentionRequest, 
     sql`account_id = ${accountId} and ${column} in (select key from expired)`;
   const states = stream.histories.map((history, at) => {
     const shape = tableShape(history.states);
-    return sql`${sql.raw(`states_${at}`)} as (delete from ${target(shape)} where ${ofExpired(keyColumn(shape))}),`;
+    return sql`${sql.raw(`states_${at}`)} as (delete from ${shape.table} where ${ofExpired(keyColumn(shape))}),`;
   });
   return sql`with expired as materialized (
-      select ${key} as key from ${target(parent)} t where account_id = ${accountId} and ${isGone(parent)} and _deleted_at < ${before} limit ${ROWS_AT_ONCE}
+      select ${key} as key from ${parent.table} t where account_id = ${accountId} and ${isGone(parent)} and _deleted_at < ${before} limit ${ROWS_AT_ONCE}
     ), ${sql.join(states)} issues as (
       delete from safety_sync.data_issues where ${ofExpired(sql`record_id`)} and stream = ${stream.name} and resolved_at is not null
-    ) delete from ${target(parent)} where ${ofExpired(key)}`;
+    ) delete from ${parent.table} where ${ofExpired(key)}`;
 }
 
 /**

@@ -13,7 +13,6 @@ import {
   of,
   same,
   staged,
-  target,
 } from '../database/sql-names.ts';
 import type { ColumnShape, StreamShape, TableShape } from '../database/table-shape.ts';
 import type { Row } from '../streams/stream.ts';
@@ -38,7 +37,7 @@ function sideBySide(
   { names, accountId, records, expected }: Sides & { readonly names: readonly string[]; accountId: string },
 ): SQL {
   return sql`${expected} s full join (select p.ord, c.* from ${records} p cross join lateral (
-      select ${joinColumns(names)} from ${target(table)} r
+      select ${joinColumns(names)} from ${table.table} r
       where r.account_id = ${accountId} and r.${keyColumn(table)} = p.${keyColumn(parent)} offset 0) c) t
     on s.ord = t.ord and ${same('s', 't', table.key)}`;
 }
@@ -55,7 +54,7 @@ export function clearHashOfDrifted(shape: StreamShape, accountId: string): SQL {
   });
   // Evaluated first: nothing of it is repeated for each stored row.
   const different = sql`(select q.* from ${records} q where q.ord in (${sql.join(drifted, sql` union all `)}) offset 0)`;
-  return sql`update ${target(parent)} t set _hash = null from ${different} p
+  return sql`update ${parent.table} t set _hash = null from ${different} p
     where t.account_id = ${accountId} and ${same('t', 'p', parent.key)} and t._hash = p._hash and not ${isGone(parent)}`;
 }
 

@@ -1,7 +1,7 @@
 /** Statements over `safety_sync.data_issues`, from the staged issues of a run. Each function returns one statement. */
 import { type SQL, sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { instantOf, keyColumn, stage, target, type TransactionTime } from '../database/sql-names.ts';
+import { instantOf, keyColumn, stage, type TransactionTime } from '../database/sql-names.ts';
 import type { TableShape } from '../database/table-shape.ts';
 import type { Coverage } from '../streams/stream.ts';
 import type { StreamKey } from '../control-tables/control-tables.ts';
@@ -88,5 +88,5 @@ export function resolveIssues(parent: TableShape, scope: IssueWrites & Resolutio
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and (d.record_id = ${oneOf(scope.deletedKeys)} or ${notStaged(scope)} and (${wasComplete}
       or d.record_id is not null and (select t._run_id = ${runId}::bigint and t._synced_at = ${instantOf(scope)}
-        from ${target(parent)} t where t.account_id = ${accountId} and t.${keyColumn(parent)} = d.record_id)))`;
+        from ${parent.table} t where t.account_id = ${accountId} and t.${keyColumn(parent)} = d.record_id)))`;
 }

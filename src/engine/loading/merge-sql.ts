@@ -18,7 +18,6 @@ import {
   stage,
   staged,
   taken,
-  target,
   type TransactionTime,
 } from '../database/sql-names.ts';
 import type { StreamShape, TableShape } from '../database/table-shape.ts';
@@ -38,7 +37,7 @@ export function dropOlderCopies({ stream, parent }: StreamShape, { accountId, ru
   const olderThanStored =
     changeTimeColumn === undefined
       ? sql``
-      : sql`union all select s.ord from ${staged(parent, ['ord', ...parent.key, changeTimeColumn])} s join ${target(parent)} t
+      : sql`union all select s.ord from ${staged(parent, ['ord', ...parent.key, changeTimeColumn])} s join ${parent.table} t
           on t.account_id = ${accountId} and ${same('t', 's', parent.key)}
         where t._run_id = ${runId}::bigint and t.${name(changeTimeColumn)} > ${changed('s')}`;
   return sql`delete from ${stage(parent)} where ord in (
@@ -59,10 +58,10 @@ export function takeStoredHashes({ stream, parent, children }: StreamShape, acco
     partitionedBy === undefined || requested === undefined
       ? sql``
       : sql`and ${same('t', 's', [partitionedBy.column])} and s.ord not in (select ord from ${stage(requested)})
-          and not exists (select from ${target(requested)} r where r.account_id = ${accountId} and r.${keyColumn(requested)} = s.${keyColumn(parent)})`;
+          and not exists (select from ${requested.table} r where r.account_id = ${accountId} and r.${keyColumn(requested)} = s.${keyColumn(parent)})`;
   return sql`update ${stage(parent)} p set _hash = k.hash from (
       select s.ord, t._hash as hash from ${staged(parent, columns)} s
-      join ${target(parent)} t on t.account_id = ${accountId} and ${same('t', 's', parent.key)}
+      join ${parent.table} t on t.account_id = ${accountId} and ${same('t', 's', parent.key)}
       where t._hash <> s._hash and left(t._hash::text, 2) = left(s._hash::text, 2) and t._raw = s._raw ${isOfRequest} offset 0
     ) k where k.ord = p.ord`;
 }
@@ -70,7 +69,7 @@ export function takeStoredHashes({ stream, parent, children }: StreamShape, acco
 /** Drops copies that equal their row, because even an attempt to write a row would lock it. */
 export function dropUnchanged(parent: TableShape, accountId: string): SQL {
   return sql`delete from ${stage(parent)} where ord in (
-    select p.ord from ${staged(parent, ['ord', '_hash', ...parent.key])} p join ${target(parent)} t
+    select p.ord from ${staged(parent, ['ord', '_hash', ...parent.key])} p join ${parent.table} t
       on t.account_id = ${accountId} and ${same('t', 'p', parent.key)}
     where t._hash = p._hash and not ${isGone(parent)})`;
 }
@@ -87,7 +86,7 @@ export function upsertParents(parent: TableShape, scope: RunKey & TransactionTim
   const changes = columns.filter((column) => !parent.key.includes(column));
   const kept = history.parentHistory(parent, scope);
   return sql`with ${kept.before} merged as (
-    insert into ${target(parent)} as t (account_id, ${joinColumns(columns)}, ${kept.column} _synced_at, _run_id)
+    insert into ${parent.table} as t (account_id, ${joinColumns(columns)}, ${kept.column} _synced_at, _run_id)
     select ${accountId}::text, ${of('s', columns)}, ${kept.value} ${instantOf(scope)}, ${runId}::bigint from ${stage(parent)} s
     on conflict (account_id, ${joinColumns(parent.key)}) do update set
       ${asInserted(changes)}, ${kept.change} _synced_at = excluded._synced_at, _run_id = excluded._run_id
@@ -100,7 +99,7 @@ export function upsertParents(parent: TableShape, scope: RunKey & TransactionTim
 
 /** Counts records that turn deleted, because the service sends them so: their rows were live before this transaction. */
 export const countTurning = (parent: TableShape, within: RunKey & TransactionTime): SQL =>
-  sql`select count(*)::int as count from ${staged(parent, ['_deleted_at', ...parent.key])} s join ${target(parent)} t
+  sql`select count(*)::int as count from ${staged(parent, ['_deleted_at', ...parent.key])} s join ${parent.table} t
       on t.account_id = ${within.accountId} and ${same('t', 's', parent.key)}
     where t._deleted_at is null and s._deleted_at is not null and t._synced_at is distinct from ${instantOf(within)}`;
 
@@ -108,12 +107,12 @@ export const countTurning = (parent: TableShape, within: RunKey & TransactionTim
 export const countRows = (parent: TableShape, accountId: string): SQL =>
   sql`select count(*)::int as rows, count(*) filter (where _deleted_at is null)::int as live,
       count(*) filter (where _hash is null)::int as uncertain
-    from ${target(parent)} where account_id = ${accountId}`;
+    from ${parent.table} where account_id = ${accountId}`;
 
 /** Deletes children that a changed record no longer has. The parent's key is the beginning of the child's. */
 export function deleteStaleChildren(parent: TableShape, child: TableShape, { accountId }: RunKey): SQL {
   const staying = staged(child, ['ord', ...child.key]);
-  return sql`delete from ${target(child)} c using ${staged(parent, ['ord', parent.key[0]])} p
+  return sql`delete from ${child.table} c using ${staged(parent, ['ord', parent.key[0]])} p
     where c.account_id = ${accountId} and c.${keyColumn(child)} = p.${keyColumn(parent)}
       and not exists (select from ${staying} s where s.ord = p.ord and ${same('s', 'c', child.key)})`;
 }
@@ -124,7 +123,7 @@ export function upsertChildren(parent: TableShape, child: TableShape, scope: Run
   const columns = child.columns.map((column) => column.name);
   const changes = columns.filter((column) => !child.key.includes(column));
   const kept = history.childHistory(parent, child, scope);
-  return sql`insert into ${target(child)} as t (account_id, ${joinColumns(columns)} ${kept.column})
+  return sql`insert into ${child.table} as t (account_id, ${joinColumns(columns)} ${kept.column})
     select ${accountId}::text, ${of('s', columns)} ${kept.value} from ${staged(child, columns)} s ${kept.from}
     on conflict (account_id, ${joinColumns(child.key)}) do update set
       ${asInserted(changes)}
@@ -143,11 +142,11 @@ function coveredRows(shape: StreamShape, { partitions, only, late }: Coverage, a
       ? sql``
       : sql` and (t.${name(changeTimeColumn)} > ${timestampLiteral(late.fromMs)} and t.${name(changeTimeColumn)} <= ${timestampLiteral(late.toMs)}) is not true`;
   const live = sql`t.account_id = ${accountId} and t._deleted_at is null${isCovered}${isSettled}`;
-  if (partitions === null) return { partition: sql`''`, from: sql`${target(shape.parent)} t`, where: live };
+  if (partitions === null) return { partition: sql`''`, from: sql`${shape.parent.table} t`, where: live };
   const { partition, join } = partitionOf(shape.stream);
   return {
     partition,
-    from: sql`${target(shape.parent)} t ${join}`,
+    from: sql`${shape.parent.table} t ${join}`,
     where: sql`${live} and ${partition} = any (${toArrayLiteral(partitions)}::text[])`,
   };
 }
@@ -182,7 +181,7 @@ export function markVanished(shape: StreamShape, covered: Coverage, within: RunK
   const key = keyColumn(parent);
   // Materialized, because a plain subselect would be evaluated again for each row of the account.
   return sql`with vanished as materialized (${selectVanished(shape, covered, accountId)})
-    update ${target(parent)} g
+    update ${parent.table} g
     set _deleted_at = ${instantOf(within)}, _synced_at = ${instantOf(within)}, _run_id = ${runId}::bigint
     from vanished v where g.account_id = ${accountId} and g.${key} = v.key returning g.${key} as key`;
 }
@@ -196,9 +195,9 @@ export function endSentAsDeleted(
   const key = keyColumn(parent);
   const flag = name(deletedColumn);
   return sql`with gone as materialized (
-      select t.${key} as key from ${target(parent)} t where t.account_id = ${within.accountId} and t.${flag}
+      select t.${key} as key from ${parent.table} t where t.account_id = ${within.accountId} and t.${flag}
       except select s.key from ${taken('stage_seen', ['key'])} s)
-    update ${target(parent)} g set ${flag} = false, _synced_at = ${instantOf(within)}, _run_id = ${within.runId}::bigint
+    update ${parent.table} g set ${flag} = false, _synced_at = ${instantOf(within)}, _run_id = ${within.runId}::bigint
     from gone where g.account_id = ${within.accountId} and g.${key} = gone.key`;
 }
 
@@ -210,7 +209,7 @@ export function countWritten(
 ): SQL {
   const { accountId, runId } = within;
   // Rows that this transaction wrote have its time.
-  return sql`select count(*)::int as count from ${target(parent)} t
+  return sql`select count(*)::int as count from ${parent.table} t
     where t.account_id = ${accountId} and t._run_id = ${runId}::bigint and t._synced_at = ${instantOf(within)}
       and t._deleted_at is null and t.${name(changeTimeColumn)} <= ${timestampLiteral(upToMs)}`;
 }

@@ -6,7 +6,7 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import { ISSUE_STAGE_COLUMNS } from './batch-issues.ts';
 import { copyInto } from './copy-records.ts';
 import { selectVanished } from './merge-sql.ts';
-import { definitions, isGone, keyColumn, name, target } from '../database/sql-names.ts';
+import { definitions, isGone, keyColumn, name } from '../database/sql-names.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import type { Coverage } from '../streams/stream.ts';
 
@@ -75,7 +75,7 @@ export async function countListed(
   keys?: readonly (string | null)[],
 ): Promise<number> {
   const ofKeys = keys && sql`and t.${keyColumn(parent)} = any (${toArrayLiteral(keys)}::text[])`;
-  const [row] = await db.execute<{ count: number }>(sql`select count(*)::int as count from ${target(parent)} t
+  const [row] = await db.execute<{ count: number }>(sql`select count(*)::int as count from ${parent.table} t
     where t.account_id = ${accountId} and not ${isGone(parent)} ${ofKeys ?? sql``}`);
   return row?.count ?? 0;
 }

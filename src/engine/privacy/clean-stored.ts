@@ -12,7 +12,7 @@ import { Received } from '../../shared/received.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
-import { contextOf, keyColumn, joinColumns, name, of, instantOf, target } from '../database/sql-names.ts';
+import { contextOf, keyColumn, joinColumns, name, of, instantOf } from '../database/sql-names.ts';
 import { type StreamShape, tableShape } from '../database/table-shape.ts';
 import { equipmentCompletions } from '../history/completions.ts';
 import { renameCounted } from '../history/days.ts';
@@ -66,13 +66,13 @@ export async function cleanStored(request: CleanRequest): Promise<number> {
       const ofChanged = sql`t.account_id = ${accountId} and t.${keyColumn(parent)}`;
       const newKeys = toArrayLiteral(changed.map(({ key }) => protection.ofKey(key)));
       // The merge corrects a live row without a hash in place.
-      await db.execute(sql`update ${target(parent)} t
+      await db.execute(sql`update ${parent.table} t
         set _hash = null, _deleted_at = null, _synced_at = ${instantOf(time)} where ${ofChanged} = any (${newKeys}::text[])`);
       for (const { raw, context } of changed) await load.add([Received.of(raw)], context);
       await commit(async () => {
         const deletedAt = toArrayLiteral(changed.map((one) => one.deletedAt));
         const runIds = toArrayLiteral(changed.map((one) => one.runId));
-        await db.execute(sql`update ${target(parent)} t set _deleted_at = r.deleted_at, _run_id = r.run_id
+        await db.execute(sql`update ${parent.table} t set _deleted_at = r.deleted_at, _run_id = r.run_id
           from unnest(${newKeys}::text[], ${deletedAt}::timestamptz[], ${runIds}::bigint[]) as r (key, deleted_at, run_id)
           where ${ofChanged} = r.key`);
         return changed.length + (await cleanStates(db, request, keys));
@@ -84,7 +84,7 @@ export async function cleanStored(request: CleanRequest): Promise<number> {
     throw error;
   }
   // The planner's statistics contain values of columns, too.
-  const tables = [parent, ...shape.children].map(target);
+  const tables = [parent, ...shape.children].map(({ table }) => sql`${table}`);
   const states = stream.histories.map((history) => sql`${history.states}`);
   await db.execute(sql`analyze ${sql.join([...tables, ...states, sql`safety.day_counts`], sql`, `)}`);
   return rowsChanged;
@@ -107,7 +107,7 @@ async function readPage(
   const key = keyColumn(parent);
   return await db.execute<StoredRecord>(sql`
     select t.${key} as key, t._raw as raw, ${context} as context, t._deleted_at::text as "deletedAt", t._run_id::text as "runId"
-    from ${target(parent)} t ${join}
+    from ${parent.table} t ${join}
     where t.account_id = ${accountId} and t.${key} > ${after} order by t.${key} limit ${PAGE_RECORDS}`);
 }
 
@@ -125,11 +125,11 @@ async function moveRows(
     const [key] = table.key;
     const columns = getTableConfig(table.table).columns.map((column) => column.name);
     const others = columns.filter((column) => column !== 'account_id' && column !== key);
-    await db.execute(sql`insert into ${target(table)} (account_id, ${name(key)}, ${joinColumns(others)})
-      select t.account_id, r.key, ${of('t', others)} from ${target(table)} t join ${pairs} on t.${name(key)} = r.before
+    await db.execute(sql`insert into ${table.table} (account_id, ${name(key)}, ${joinColumns(others)})
+      select t.account_id, r.key, ${of('t', others)} from ${table.table} t join ${pairs} on t.${name(key)} = r.before
       where t.account_id = ${accountId} on conflict do nothing`);
   }
-  await db.execute(sql`delete from ${target(shape.parent)}
+  await db.execute(sql`delete from ${shape.parent.table}
     where account_id = ${accountId} and ${keyColumn(shape.parent)} = any (${toArrayLiteral(moved)}::text[])`);
 }
 
@@ -143,7 +143,7 @@ async function cleanStates(
   for (const { of: owner, states: table } of shape.stream.histories) {
     const states = tableShape(table);
     const [key] = states.key;
-    const ofRecords = sql`${target(states)} t where t.account_id = ${accountId} and t.${name(key)} = any (${toArrayLiteral(keys)}::text[])`;
+    const ofRecords = sql`${states.table} t where t.account_id = ${accountId} and t.${name(key)} = any (${toArrayLiteral(keys)}::text[])`;
     const rows = await db.execute<{ row: Row }>(sql`select to_jsonb(t) as row from ${ofRecords}`);
     const before = rows.map(({ row }) => row);
     const cleaned = before.map((row) => {
@@ -156,7 +156,7 @@ async function cleanStates(
     if (differing === 0) continue;
     await db.execute(sql`delete from ${ofRecords}`);
     const names = states.columns.map((column) => column.name);
-    await db.execute(sql`insert into ${target(states)} (account_id, ${joinColumns(names)})
+    await db.execute(sql`insert into ${states.table} (account_id, ${joinColumns(names)})
       select ${accountId}::text, ${of('r', names)} from ${givenRows(states.columns, cleaned)} as r on conflict do nothing`);
   }
   return changed;

@@ -1,7 +1,7 @@
 /** Reads records with open issues from their stored content, because an upgrade may resolve the issues. */
 import { sql } from 'drizzle-orm';
 import type { Database } from '../database/connection.ts';
-import { contextOf, keyColumn, target } from '../database/sql-names.ts';
+import { contextOf, keyColumn } from '../database/sql-names.ts';
 import { tableShape } from '../database/table-shape.ts';
 import { records, type Steps } from '../reading/step.ts';
 import { parseReceived, Received } from '../../shared/received.ts';
@@ -39,7 +39,7 @@ export async function* readStoredIssues(db: Database, stream: StreamDefinition, 
   const key = keyColumn(parent);
   const rows = await db.execute<{ text: string; context: ReadContext }>(sql`
     select distinct on (t.${key}) t._raw::text as text, ${contextOfRow} as context
-    from safety_sync.data_issues d join ${target(parent)} t
+    from safety_sync.data_issues d join ${parent.table} t
       on t.account_id = d.account_id and t.${key} = d.record_id ${join}
     where d.account_id = ${accountId} and d.stream = ${stream.name} and d.resolved_at is null
       and t._deleted_at is null`);

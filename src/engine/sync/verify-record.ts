@@ -4,7 +4,7 @@ import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import { comparedColumns, compareRows, type RowComparison } from '../loading/drift-sql.ts';
 import { normalize, type ReadRecord, toReadRecord } from '../loading/record.ts';
-import { keyColumn, target } from '../database/sql-names.ts';
+import { keyColumn } from '../database/sql-names.ts';
 import { type StreamShape, streamShape, type TableShape } from '../database/table-shape.ts';
 import { read } from '../reading/read.ts';
 import type { KnownRecord } from '../reading/read-request.ts';
@@ -43,7 +43,7 @@ export async function verifyRecord(context: RunContext, streamName: StreamName, 
   const [row] = await db.execute<{ content: WireRecord; mark: 'live' | 'deleted'; syncedAt: string }>(sql`
     select t._raw as content, t._synced_at as "syncedAt",
       case when t._deleted_at is null then 'live' else 'deleted' end as mark
-    from ${target(shape.parent)} t
+    from ${shape.parent.table} t
     where t.account_id = ${accountId} and t.${keyColumn(shape.parent)} = ${scope.key}`);
   const known: KnownRecord = { key, stored: row?.content ?? null };
   const meter = createRequestMeter();

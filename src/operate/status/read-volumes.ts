@@ -4,8 +4,6 @@ import { STREAMS } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
-import { target } from '../../engine/database/sql-names.ts';
-import { tableShape } from '../../engine/database/table-shape.ts';
 
 interface RowCount extends Record<string, unknown> {
   readonly account_id: string;
@@ -26,7 +24,7 @@ export async function countRows(db: Queryable, accountIds: readonly string[]): P
       count(*) filter (where _deleted_at is null)::int as live,
       count(*) filter (where _deleted_at is not null)::int as deleted,
       count(*) filter (where _deleted_at is null or ${isSent})::int as listed
-    from ${target(tableShape(parent))} where account_id = any (${toArrayLiteral(accountIds)}::text[]) group by account_id`;
+    from ${parent} where account_id = any (${toArrayLiteral(accountIds)}::text[]) group by account_id`;
   });
   return await db.execute<RowCount>(sql.join(counts, sql` union all `));
 }
