@@ -37,11 +37,11 @@ export async function openStreamState(db: Queryable, key: StreamKey): Promise<St
 
 type StateScope = StreamKey & TransactionTime;
 
-/** The last time at which all the lists that the service offers were read; that of the transaction while it offers none. */
-const whenListsWereRead = ({ accountId, now }: StateScope, lists: readonly string[]): SQL => sql`coalesce((
+/** The last time at which all the lists that the service offers were read; the present one if there are none. */
+const whenRead = ({ accountId }: StreamKey, lists: readonly string[]): SQL => sql`coalesce((
   select min(m.read_at) from safety_sync.optional_methods m
   where m.account_id = ${accountId} and m.method = any (${toArrayLiteral(lists)}::text[])
-    and coalesce(m.code, '') <> all (${toArrayLiteral([...NOT_OFFERED])}::text[])), ${now}::timestamptz)`;
+    and coalesce(m.code, '') <> all (${toArrayLiteral([...NOT_OFFERED])}::text[])), statement_timestamp())`;
 
 interface StateWrite {
   readonly change: StateChange;
@@ -52,7 +52,7 @@ interface StateWrite {
   /** Partitions that the success covers, and when; undefined: the stream has none. */
   readonly readPartitions: Readonly<Record<string, string>> | undefined;
   /** Optional lists of the stream: it succeeded when the offered ones were all read, however many of them in this run. */
-  readonly lists?: readonly string[] | undefined;
+  readonly lists: readonly string[];
 }
 
 /** undefined: the column stays as it is. */
@@ -64,17 +64,15 @@ export async function writeStreamState(
   scope: StateScope,
   { change, difference = change.difference, isFresh, readPartitions, lists }: StateWrite,
 ): Promise<void> {
-  const now = sql`statement_timestamp()`;
-  const whenRead = lists === undefined ? now : whenListsWereRead(scope, lists);
   const values = {
     watermark: toColumn(change.watermark),
     backfill_watermark: change.isPlanDone === true ? null : undefined,
     calculated_at: toColumn(change.calculatedAt),
-    checked_at: change.freshForMs === undefined ? undefined : now,
+    checked_at: change.freshForMs === undefined ? undefined : sql`statement_timestamp()`,
     fresh_for_ms: change.freshForMs,
     complete_read_ms: change.completeRead?.tookMs,
     difference,
-    last_success_at: isFresh ? whenRead : undefined,
+    last_success_at: isFresh ? whenRead(scope, lists) : undefined,
     read_parts:
       readPartitions &&
       sql`coalesce(${streamState.read_parts}, '{}') || ${JSON.stringify(readPartitions)}::jsonb`,

@@ -6,9 +6,6 @@ import type { TransactionTime } from '../database/sql-names.ts';
 import { users } from '../streams/users.ts';
 import { userLookups } from './control-tables.ts';
 
-/** After these days a person unknown to the service is requested again. */
-const AGAIN_DAYS = 7;
-
 /** Ids in rows, each with the row of its person. A join, because Citus plans no subselect in an `or`. */
 const IDS = sql`${userLookups} l left join ${users} u on u.account_id = l.account_id and u.id = l.user_id`;
 /**
@@ -29,12 +26,11 @@ export const createPeopleReads = (db: Queryable, accountId: string) => ({
             where m.account_id = ${accountId} and m.method = 'users.list')) as "hasNew"`);
     return row ?? { listed: 0, hasNew: false };
   },
-  /** Those that were never requested are first. `isAll`: also those of the last days. */
+  /** Those that were never requested are first. `isAll`: also those of the last seven days. */
   async readUnknownPeople({ isAll }: { readonly isAll: boolean }) {
     const rows = await db.execute<{ id: string }>(sql`
       select l.user_id as id from ${IDS} where l.account_id = ${accountId} and ${isUnknown}
-        and (${isAll}::boolean or l.asked_at is null
-          or l.asked_at < clock_timestamp() - make_interval(days => ${AGAIN_DAYS}))
+        and (${isAll}::boolean or l.asked_at is null or l.asked_at < clock_timestamp() - interval '7 days')
       order by l.asked_at nulls first, l.user_id`);
     return rows.map(({ id }) => id);
   },

@@ -33,10 +33,7 @@ export const asInserted = (names: readonly string[]): SQL =>
 
 /** Columns with their types, as in the definition of a table. */
 export const definitions = (columns: readonly ColumnShape[]): SQL =>
-  sql.join(
-    columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`),
-    sql`, `,
-  );
+  sql.raw(columns.map((column) => `"${column.name}" ${column.type}`).join(', '));
 
 /** For rows `t`: marked as deleted, and not because the service sends it so: a received record makes the row live again. */
 export const isGoneText = ({ deletedColumn }: TableShape): string =>

@@ -154,7 +154,7 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
         difference: change.completeRead && (await differenceLeft(run, change.completeRead.totals)),
         isFresh,
         readPartitions: parts && Object.fromEntries(parts.map((one) => [one, time.now])),
-        lists: 'lists' in stream.readMode ? stream.readMode.lists : undefined,
+        lists: 'lists' in stream.readMode ? stream.readMode.lists : [],
       });
       if (hasSucceeded) await countDays(db, scope, isFresh);
       meter.watermarkAfter = toIso(change.watermark ?? state.watermark);

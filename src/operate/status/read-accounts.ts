@@ -114,7 +114,7 @@ export async function readAccounts(
   const { pending, pendingTables, changed } = await readMigrationStatus({ query });
   // Our own view is made at once; until then nothing can be read by it.
   const isOwnPending = changed.some(({ name }) => name === 'safety_sync.status');
-  const pendingMigrations = pendingTables > 0 ? pending : isOwnPending ? 1 : 0;
+  const pendingMigrations = Math.max(pendingTables, isOwnPending ? 1 : 0);
   const arePendingViews = pending > 0 && pendingMigrations === 0;
   const read = { databaseNowMs: time?.now ?? 0, readAtMs: clock.now(), pendingMigrations, arePendingViews };
   if (pendingMigrations > 0) return { ...read, accounts: new Map() };
