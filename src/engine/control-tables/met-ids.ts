@@ -70,18 +70,17 @@ export const selectMetIds = (accountIds: readonly string[]): SQL => {
 };
 
 export async function readNamesState(db: Queryable, accountId: string): Promise<NamesState> {
-  const live = await db.execute<{ kind: string; count: number }>(sql`
-    select kind, count(*)::int as count from ${names} where account_id = ${accountId} and _deleted_at is null group by kind`);
+  const live = await db.execute<{ kind: string; count: number; lists: string[] | null }>(sql`
+    select kind, count(*)::int as count, jsonb_agg(distinct _raw ->> 'list_id')
+        filter (where kind = 'metafield' and _raw ->> 'list_id' <> '') as lists
+    from ${names} where account_id = ${accountId} and _deleted_at is null group by kind`);
   const unnamed = await db.execute<{ key: string }>(sql`
     select m.kind || ':' || m.id as key from (${selectMetIds([accountId])}) m
     except select _key from ${names} where account_id = ${accountId}`);
-  const lists = await db.execute<{ id: string }>(sql`
-    select distinct _raw ->> 'list_id' as id from ${names}
-    where account_id = ${accountId} and kind = 'metafield' and _deleted_at is null and _raw ->> 'list_id' <> ''`);
   return {
     live: Object.fromEntries(live.map(({ kind, count }) => [kind, count])),
     unnamed: unnamed.map(({ key }) => key),
-    dataLists: lists.map(({ id }) => id),
+    dataLists: live.flatMap(({ lists }) => lists ?? []),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Reads and writes `safety_sync.optional_methods`. */
-import { eq } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { MethodResult, MethodState } from '../streams/optional-methods.ts';
 import type { Queryable } from '../database/connection.ts';
 import { agoOf, type TransactionTime } from '../database/sql-names.ts';
@@ -10,13 +10,10 @@ export async function readOptionalMethods(
   db: Queryable,
   accountId: string,
 ): Promise<Map<string, MethodState>> {
-  const { account_id, method, code, unnamed, form } = optionalMethods;
-  const [askedAgoMs, readAgoMs] = [agoOf<number>('asked_at'), agoOf<number | null>('read_at')];
-  const rows = await db
-    .select({ method, askedAgoMs, readAgoMs, code, unnamed, form })
-    .from(optionalMethods)
-    .where(eq(account_id, accountId));
-  return new Map(rows.map(({ method: name, ...state }) => [name, state]));
+  const rows = await db.execute<MethodState & Record<string, unknown> & { method: string }>(sql`
+    select method, ${agoOf('asked_at')} as "askedAgoMs", ${agoOf('read_at')} as "readAgoMs", code, to_jsonb(unnamed) as unnamed, form
+    from ${optionalMethods} where account_id = ${accountId}`);
+  return new Map(rows.map(({ method, ...state }) => [method, state]));
 }
 
 /** Part of the transaction that stores what was read; the later result of one method counts. */

@@ -87,7 +87,7 @@ export function contextOf(stream: StreamDefinition): { context: SQL; join: SQL }
 /** ms since 1970 of a time. */
 export const msOf = (time: string): SQL => sql.raw(`floor(extract(epoch from ${time}) * 1000)::float8`);
 /** ms since a time, by the database's clock. */
-export const agoOf = <Ago extends number | null>(time: string): SQL<Ago> =>
-  sql.raw(`(extract(epoch from clock_timestamp() - ${time}) * 1000)::float8`) as SQL<Ago>;
+export const agoOf = (time: string): SQL =>
+  sql.raw(`(extract(epoch from clock_timestamp() - ${time}) * 1000)::float8`);
 /** A time, of ms since 1970. */
 export const timestampLiteral = (ms: number): SQL => sql`${new Date(ms).toISOString()}::timestamptz`;
