@@ -20,27 +20,28 @@ import type { NamesState, StoredTypes } from '../streams/state.ts';
 import { resources } from '../streams/resources.ts';
 import { trainingCompletions, trainingEmployeeStatus } from '../streams/training-employee-status.ts';
 
-/** Columns with an id of each kind, or with a list of ids. */
-const ID_COLUMNS: Readonly<Record<string, readonly PgColumn[]>> = {
-  form: [followups.form_id],
-  training: [
-    trainingEmployeeStatus.complete_training_ids,
-    trainingEmployeeStatus.incomplete_training_ids,
-    trainingCompletions.training_id,
-    trainingRecords.training_id,
-  ],
-  equipment_type: [equipment.equipment_type_id],
-  schedule: [equipmentSchedules.schedule_id],
-  category: [resources.category_id],
-  field_office: [equipment.field_office_ids, users.field_office_ids],
-  client: [equipment.client_ids, users.client_ids],
-  line_of_business: [equipment.line_of_business_id, users.line_of_business_ids],
-  metafield: [equipmentMetavalues.metafield_id],
-  metafield_item: [equipmentMetavalues.item_ids],
-  project: [equipment.project_ids],
-  job_title: [users.job_title_id],
-  role: [users.role_id],
-};
+/** The columns with an id, or with a list of ids. */
+const ID_COLUMNS: readonly (readonly [kind: string, column: PgColumn])[] = [
+  ['form', followups.form_id],
+  ['training', trainingEmployeeStatus.complete_training_ids],
+  ['training', trainingEmployeeStatus.incomplete_training_ids],
+  ['training', trainingCompletions.training_id],
+  ['training', trainingRecords.training_id],
+  ['equipment_type', equipment.equipment_type_id],
+  ['schedule', equipmentSchedules.schedule_id],
+  ['category', resources.category_id],
+  ['field_office', equipment.field_office_ids],
+  ['field_office', users.field_office_ids],
+  ['client', equipment.client_ids],
+  ['client', users.client_ids],
+  ['line_of_business', equipment.line_of_business_id],
+  ['line_of_business', users.line_of_business_ids],
+  ['metafield', equipmentMetavalues.metafield_id],
+  ['metafield_item', equipmentMetavalues.item_ids],
+  ['project', equipment.project_ids],
+  ['job_title', users.job_title_id],
+  ['role', users.role_id],
+];
 
 /**
  * The second column of each primary key is the key of the record. The foreign key of a child table leads to the record, which
@@ -61,13 +62,11 @@ function selectIds(kind: string, column: PgColumn, accountIds: string): SQL {
 }
 
 /** `account_id`, `kind`, `record` and `id` for each id in a live record, once for each place. */
-export const selectMetIds = (accountIds: readonly string[]): SQL => {
+export function selectMetIds(accountIds: readonly string[]): SQL {
   const accounts = toArrayLiteral(accountIds);
-  const all = Object.entries(ID_COLUMNS).flatMap(([kind, columns]) =>
-    columns.map((column) => selectIds(kind, column, accounts)),
-  );
+  const all = ID_COLUMNS.map(([kind, column]) => selectIds(kind, column, accounts));
   return sql`select * from (${sql.join(all, sql` union all `)}) m where m.id <> ''`;
-};
+}
 
 export async function readNamesState(db: Queryable, accountId: string): Promise<NamesState> {
   const live = await db.execute<{ kind: string; count: number; lists: string[] | null }>(sql`

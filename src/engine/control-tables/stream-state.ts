@@ -16,13 +16,11 @@ import {
   WHOLE_TIME,
 } from '../streams/state.ts';
 
-type ReadRow<Row> = Row & Record<string, unknown>;
-
 /** At the beginning of a run: the first one of a stream makes the row, which shows that it has runs. */
 export async function openStreamState(db: Queryable, key: StreamKey): Promise<StreamState> {
   const { accountId, stream } = key;
   // A request in the future is from before the clock of the database was put back.
-  const [row] = await db.execute<ReadRow<StreamState>>(sql`
+  const [row] = await db.execute<StreamState & Record<string, unknown>>(sql`
     select ${msOf('watermark')} as watermark, ${msOf('calculated_at')} as "calculatedAt",
       case when checked_at <= clock_timestamp() then greatest(0, coalesce(fresh_for_ms, 0) - ${agoOf('checked_at')}) else 0 end as "freshForMs",
       jsonb_build_object('agoMs', ${agoOf('complete_read_at')}, 'tookMs', coalesce(complete_read_ms, 0),
@@ -83,11 +81,11 @@ export async function writeStreamState(
 
 /** `plan`: the backfill under way or last done; undefined when there never was one. Its slices and the failed ones, newest first. */
 export async function readLedger(db: Queryable, key: StreamKey) {
-  const [plan] = await db.execute<ReadRow<BackfillPlan>>(sql`
+  const [plan] = await db.execute<BackfillPlan & Record<string, unknown>>(sql`
     select coalesce(${msOf('backfill_from')}, ${WHOLE_TIME.fromMs}) as "fromMs", coalesce(${msOf('backfill_to')}, ${WHOLE_TIME.toMs}) as "toMs",
       ${msOf('backfill_watermark')} as watermark
     from ${streamState} where ${isOf(key)} and backfill_started_at is not null`);
-  const slices = await db.execute<ReadRow<LedgerSlice>>(sql`
+  const slices = await db.execute<LedgerSlice & Record<string, unknown>>(sql`
     select ${msOf('created_from')} as "fromMs", ${msOf('created_to')} as "toMs", ${msOf('coalesce(read_to, created_to)')} as "readToMs",
       status, expected::float8 as expected, records::float8 as records
     from ${backfillSlices} where ${isOf(key)} order by created_to desc, created_from`);
