@@ -18,11 +18,11 @@ export interface MetId {
   readonly name: string | null;
 }
 
-/** Most used first. */
+/** Most used first. A record with one id in several places counts once: distinct rows first, because aggregates of distinct values sort. */
 export async function readMetIds(db: Queryable, accountIds: readonly string[]): Promise<MetId[]> {
   return await db.execute<MetId & Record<string, unknown>>(sql`
     select m.account_id as "accountId", m.kind, m.id, m.seen::int as seen, l.label, n.name from (
-      select u.account_id, u.kind, u.id, count(distinct u.record) as seen from (${selectMetIds(accountIds)}) u
+      select u.account_id, u.kind, u.id, count(*) as seen from (select distinct * from (${selectMetIds(accountIds)}) d) u
       where u.kind = any (${toArrayLiteral(LABEL_KINDS)}::text[]) group by u.account_id, u.kind, u.id
     ) m left join ${labels} l on l.account_id = m.account_id and l.kind = m.kind and l.id = m.id
     left join ${names} n on n.account_id = m.account_id and n._key = m.kind || ':' || m.id
