@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { type App, buildApiClient, createApp } from '../../app.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkService, type CheckServiceOptions, type Say } from './check-service.ts';
-import { readForgottenWithKey } from '../../engine/privacy/settings.ts';
+import { readForgotten } from '../../engine/privacy/settings.ts';
 import { describeSource, sourceChanged } from '../../engine/sync/source.ts';
 import { createBudgetStore } from '../../engine/control-tables/request-budget.ts';
 import { describeProblems } from '../../operate/status/problem-words.ts';
@@ -41,7 +41,7 @@ type StoredAccounts = Map<string, NonNullable<CheckServiceOptions['warehouse']>>
 async function checkStored(app: App, sayOf: SayOf): Promise<StoredAccounts> {
   const { accountIds, db, config } = app;
   for (const id of accountIds)
-    await readForgottenWithKey(db, id, config.privacy).catch((error: unknown) => {
+    await readForgotten(db, id, config.privacy).catch((error: unknown) => {
       if (!(error instanceof SafetySyncError) || error.code !== 'privacy_key_wrong') throw error;
       sayError(sayOf(id), 'privacy', error);
     });

@@ -1,17 +1,10 @@
-/** Reads which people are forgotten, and reads and writes the privacy settings that the stored rows agree with. */
+/** Reads and writes the privacy settings that the stored rows agree with. */
 import { sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { asInserted } from '../database/sql-names.ts';
 import { forgotten, privacyCleanings, type StreamKey, streamState } from './control-tables.ts';
-
-export type ForgottenRow = Pick<typeof forgotten.$inferSelect, 'pseudonym' | 'person' | 'words' | 'key_id'>;
-
-export async function readForgotten(db: Queryable, accountId: string): Promise<ForgottenRow[]> {
-  return await db.execute<ForgottenRow>(sql`
-    select pseudonym, person, words, key_id from ${forgotten} where account_id = ${accountId} order by pseudonym`);
-}
 
 /** The protection of a stream; equal values mean equal protection. */
 export interface StoredPolicy {

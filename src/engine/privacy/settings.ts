@@ -6,16 +6,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
 import {
-  type ForgottenRow,
   lostProtection,
   needsCleaning,
   NO_POLICY,
   type StoredPolicy,
   type StoredPrivacy,
   readStoredPrivacy,
-  readForgotten,
   writePolicy,
 } from '../control-tables/stored-privacy.ts';
+import { forgotten } from '../control-tables/control-tables.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { instantOf } from '../database/sql-names.ts';
 import { streamShape } from '../database/table-shape.ts';
@@ -38,6 +37,8 @@ interface PrivacyScope {
   readonly settings: { readonly accountId: string };
   readonly privacy: PrivacySettings;
 }
+
+type ForgottenRow = Pick<typeof forgotten.$inferSelect, 'pseudonym' | 'person' | 'words' | 'key_id'>;
 
 const pseudonymsOf = ({ key: secret }: PrivacySettings): Pseudonyms | null =>
   secret === undefined ? null : createPseudonyms(secret);
@@ -77,19 +78,20 @@ export async function readPolicies(
   );
 }
 
-/** Errors: `privacy_key_wrong`. */
-export async function readForgottenWithKey(
+/** The forgotten people. Errors: `privacy_key_wrong`. */
+export async function readForgotten(
   db: Queryable,
   accountId: string,
   settings: PrivacySettings,
 ): Promise<ForgottenRow[]> {
   const pseudonyms = pseudonymsOf(settings);
-  const forgotten = await readForgotten(db, accountId);
-  if (forgotten.some(({ key_id: secretId }) => secretId !== pseudonyms?.secretId)) {
+  const people = await db.execute<ForgottenRow>(sql`
+    select pseudonym, person, words, key_id from ${forgotten} where account_id = ${accountId} order by pseudonym`);
+  if (people.some(({ key_id: secretId }) => secretId !== pseudonyms?.secretId)) {
     const message = 'people were forgotten with another PRIVACY_KEY than this one';
     throw new SafetySyncError('privacy_key_wrong', message);
   }
-  return forgotten;
+  return people;
 }
 
 /** `protection` null: everything may be stored. Errors: `privacy_key_wrong`. */
@@ -98,12 +100,12 @@ export async function readPrivacy(
   { stream, settings, privacy }: PrivacyScope,
 ): Promise<{ readonly protection: Protection | null; readonly policy: StoredPolicy }> {
   const pseudonyms = pseudonymsOf(privacy);
-  const forgotten = await readForgottenWithKey(db, settings.accountId, privacy);
-  const people = forgotten.map(({ pseudonym }) => pseudonym);
-  const policy = policyOf(stream, privacy, people);
+  const people = await readForgotten(db, settings.accountId, privacy);
+  const ids = people.map(({ pseudonym }) => pseudonym);
+  const policy = policyOf(stream, privacy, ids);
   const keepsAll = stream.personal === undefined && !Object.values(stream.fields).some(isDropped);
   const isEmpty = policy.omit.length === 0 && policy.keyId === null && keepsAll;
-  const protection = isEmpty ? null : createProtection({ ...policy, stream, pseudonyms, forgotten });
+  const protection = isEmpty ? null : createProtection({ ...policy, stream, pseudonyms, forgotten: people });
   return { protection, policy };
 }
 

@@ -2,7 +2,7 @@
 import { getTableName, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
 import { forgotten } from '../control-tables/control-tables.ts';
-import { lostProtection, readForgotten } from '../control-tables/stored-privacy.ts';
+import { lostProtection } from '../control-tables/stored-privacy.ts';
 import { withStreamSession } from '../control-tables/stream-session.ts';
 import { forgottenTexts, isSearched } from '../privacy/people.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
@@ -10,7 +10,7 @@ import { createPseudonyms, isPseudonym, type Pseudonyms } from '../../shared/pse
 import { STREAMS } from '../streams/index.ts';
 import { userColumns } from '../streams/stored-columns.ts';
 import type { StreamName } from '../streams/stream.ts';
-import { applyPrivacy, lessProtection, readForgottenWithKey, readPolicies } from '../privacy/settings.ts';
+import { applyPrivacy, lessProtection, readForgotten, readPolicies } from '../privacy/settings.ts';
 import type { RunContext } from './run.ts';
 
 /**
@@ -49,7 +49,7 @@ export async function settleProtection(contexts: readonly RunContext[], mayLift:
 
 /** The person that would be forgotten, and the tables with rows that have the id. undefined: the id is not stored. */
 export async function findStoredPerson(context: RunContext, id: string) {
-  const { db, settings } = context;
+  const { db, settings, privacy } = context;
   const { accountId } = settings;
   const columns = STREAMS.flatMap(userColumns);
   const counts = [...new Set(columns.map(({ table }) => table))].map((table) => {
@@ -64,7 +64,7 @@ export async function findStoredPerson(context: RunContext, id: string) {
   const found = rows.filter((one) => one.rows > 0);
   const name = await readName(db, accountId, id);
   const person = (await pseudonymsOf(context)).of(id);
-  const known = await readForgotten(db, accountId);
+  const known = await readForgotten(db, accountId, privacy);
   const isKnown = found.length > 0 || name !== null || known.some((one) => one.person === person);
   return isKnown ? { id, name, tables: found } : undefined;
 }
@@ -96,7 +96,7 @@ async function pseudonymsOf({ db, settings, privacy }: RunContext): Promise<Pseu
       'configuration_invalid',
       'PRIVACY_KEY is not set: only a keyed hash of a forgotten person is kept, to recognize later records of that person',
     );
-  await readForgottenWithKey(db, settings.accountId, privacy);
+  await readForgotten(db, settings.accountId, privacy);
   return createPseudonyms(privacy.key);
 }
 
@@ -118,7 +118,7 @@ export async function forgetPerson(context: RunContext, typed: string, names: re
   const rows = texts.map((text) => ({ ...text, account_id: accountId, key_id }));
   await db.insert(forgotten).values(rows).onConflictDoNothing();
   const streams = await cleanAccount(context);
-  const known = await readForgotten(db, accountId);
+  const known = await readForgotten(db, accountId, context.privacy);
   const pseudonym = pseudonyms.of(id);
   // Notes and errors of runs may contain ids of failed requests, also short ones, and words of the service.
   const words = [id, ...allNames.filter(isSearched)].map((one) => one.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
