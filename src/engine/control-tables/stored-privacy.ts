@@ -1,10 +1,8 @@
 /** Reads and writes the privacy settings that the stored rows agree with. */
 import { sql } from 'drizzle-orm';
-import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
-import { toArrayLiteral } from '../database/array-literal.ts';
 import { asInserted } from '../database/sql-names.ts';
-import { forgotten, privacyCleanings, type StreamKey, streamState } from './control-tables.ts';
+import { privacyCleanings, type StreamKey } from './control-tables.ts';
 
 /** The protection of a stream; equal values mean equal protection. */
 export interface StoredPolicy {
@@ -16,32 +14,6 @@ export interface StoredPolicy {
   /** `secretId` of the pseudonyms, under the name in stored policies; null: no secret is needed. */
   readonly keyId: string | null;
   readonly forgotten: readonly string[];
-}
-
-export const NO_POLICY: StoredPolicy = { omit: [], pseudonymize: [], keyId: null, forgotten: [] };
-
-/** Of a stream that ever began a run. */
-export interface StoredPrivacy extends Record<string, unknown> {
-  readonly accountId: string;
-  readonly stream: StreamName;
-  /** The settings that its stored rows agree with. */
-  readonly stored: StoredPolicy;
-  /** A cleaning was interrupted: not all rows agree with it. */
-  readonly isPartial: boolean;
-  /** Pseudonyms of the forgotten people. */
-  readonly forgotten: readonly string[];
-}
-
-export async function readStoredPrivacy(
-  db: Queryable,
-  accountIds: readonly string[],
-): Promise<StoredPrivacy[]> {
-  return await db.execute<StoredPrivacy>(sql`
-    select s.account_id as "accountId", s.stream, coalesce(c.policy, ${JSON.stringify(NO_POLICY)}::jsonb) as stored,
-      c.policy is not null and c.finished_at is null as "isPartial", coalesce(
-        (select jsonb_agg(f.pseudonym order by f.pseudonym) from ${forgotten} f where f.account_id = s.account_id), '[]') as forgotten
-    from ${streamState} s left join ${privacyCleanings} c on c.account_id = s.account_id and c.stream = s.stream
-    where s.account_id = any (${toArrayLiteral(accountIds)}::text[])`);
 }
 
 /** Records that all rows of the stream agree with the policy; not `isDone`: that they are to. */

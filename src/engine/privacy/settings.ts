@@ -8,14 +8,12 @@ import type { Queryable } from '../database/connection.ts';
 import {
   lostProtection,
   needsCleaning,
-  NO_POLICY,
   type StoredPolicy,
-  type StoredPrivacy,
-  readStoredPrivacy,
   writePolicy,
 } from '../control-tables/stored-privacy.ts';
-import { forgotten } from '../control-tables/control-tables.ts';
+import { forgotten, privacyCleanings, streamState } from '../control-tables/control-tables.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import { instantOf } from '../database/sql-names.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { cleanStored } from './clean-stored.ts';
@@ -24,7 +22,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { createPseudonyms, type Pseudonyms } from '../../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
 import { storedColumns } from '../streams/stored-columns.ts';
-import type { StreamDefinition } from '../streams/stream.ts';
+import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 
 export interface PrivacySettings extends Pick<StoredPolicy, 'omit' | 'pseudonymize' | 'keep'> {
   /** The secret of the pseudonyms (`PRIVACY_KEY`). */
@@ -59,10 +57,17 @@ function policyOf(
   return { omit, pseudonymize, ...keep, keyId, forgotten };
 }
 
-/** The settings that the stored rows of a stream agree with, and those that they should (`policy`). */
-export interface StreamPolicies extends StoredPrivacy {
+/** The settings that the stored rows of a stream agree with (`stored`), and those that they should. */
+export interface StreamPolicies {
+  readonly accountId: string;
+  readonly stream: StreamName;
+  readonly stored: StoredPolicy;
+  /** A cleaning was interrupted: not all rows agree with it. */
+  readonly isPartial: boolean;
   readonly policy: StoredPolicy;
 }
+
+const NO_POLICY: StoredPolicy = { omit: [], pseudonymize: [], keyId: null, forgotten: [] };
 
 /** For each stream that ever began a run: the others have no rows. */
 export async function readPolicies(
@@ -70,11 +75,16 @@ export async function readPolicies(
   accountIds: readonly string[],
   settings: PrivacySettings,
 ): Promise<StreamPolicies[]> {
-  const rows = await readStoredPrivacy(db, accountIds);
+  const rows = await db.execute<StreamPolicies & Record<string, unknown> & { people: string[] }>(sql`
+    select s.account_id as "accountId", s.stream, coalesce(c.policy, ${JSON.stringify(NO_POLICY)}::jsonb) as stored,
+      c.policy is not null and c.finished_at is null as "isPartial", coalesce(
+        (select jsonb_agg(f.pseudonym order by f.pseudonym) from ${forgotten} f where f.account_id = s.account_id), '[]') as people
+    from ${streamState} s left join ${privacyCleanings} c on c.account_id = s.account_id and c.stream = s.stream
+    where s.account_id = any (${toArrayLiteral(accountIds)}::text[])`);
   return STREAMS.flatMap((stream) =>
     rows
       .filter((row) => row.stream === stream.name)
-      .map((row) => ({ ...row, policy: policyOf(stream, settings, row.forgotten) })),
+      .map((row) => ({ ...row, policy: policyOf(stream, settings, row.people) })),
   );
 }
 
@@ -129,7 +139,7 @@ export async function applyPrivacy(
   const { accountId } = context.settings;
   const { protection, policy } = await readPrivacy(db, context);
   const scope = { accountId, stream: stream.name };
-  const all = await readStoredPrivacy(db, [accountId]);
+  const all = await readPolicies(db, [accountId], context.privacy);
   const { stored: before = NO_POLICY, isPartial } = all.find((one) => one.stream === stream.name) ?? {};
   if (isDeepStrictEqual(before, policy) && !isPartial) return { protection, cleaned: undefined };
   const lost = lostProtection(before, policy);
