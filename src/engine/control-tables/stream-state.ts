@@ -70,13 +70,12 @@ export async function writeStreamState(
     fresh_for_ms: change.freshForMs,
     complete_read_ms: change.completeRead?.tookMs,
     difference,
-    last_success_at: isFresh ? whenRead(scope, lists) : undefined,
+    last_success_at: isFresh ? whenRead(scope, lists) : streamState.last_success_at,
     read_parts:
       readPartitions &&
       sql`coalesce(${streamState.read_parts}, '{}') || ${JSON.stringify(readPartitions)}::jsonb`,
   };
-  if (Object.values(values).some((value) => value !== undefined))
-    await db.update(streamState).set(values).where(isOf(scope));
+  await db.update(streamState).set(values).where(isOf(scope));
 }
 
 /** `plan`: the backfill under way or last done; undefined when there never was one. Its slices and the failed ones, newest first. */

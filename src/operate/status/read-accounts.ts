@@ -69,12 +69,11 @@ export interface AccountsRead {
 interface StatusRow extends Record<string, unknown> {
   readonly account_id: string;
   readonly stream: StreamName;
-  /** JSON: of `StreamFacts`, what is stored. */
-  readonly facts: string;
+  /** What is stored of them. */
+  readonly facts: Partial<StreamFacts>;
   /** The session of the run under way; null: there is none. */
   readonly openPid: number | null;
-  /** JSON: a list. */
-  readonly notOffered: string;
+  readonly notOffered: readonly string[];
   readonly blockedUntilMs: number | null;
 }
 
@@ -120,7 +119,7 @@ export async function readAccounts(
   if (pendingMigrations > 0) return { ...read, accounts: new Map() };
   await closeDeadRuns(db, accountIds);
   const rows = await db.execute<StatusRow>(sql`
-    select account_id, stream, facts::text, open_pid as "openPid", to_json(not_offered)::text as "notOffered",
+    select account_id, stream, facts, open_pid as "openPid", to_json(not_offered) as "notOffered",
       ${msOf('blocked_until')} as "blockedUntilMs"
     from safety_sync.status where account_id = any (${toArrayLiteral(accountIds)}::text[])`);
   const pids = rows.flatMap(({ openPid }) => openPid ?? []);
@@ -131,20 +130,20 @@ export async function readAccounts(
     const [one] = own;
     const change = changes.find(({ from, to }) => from === id || to === id) ?? null;
     if (one === undefined) return { ...UNKNOWN, change };
-    const notOffered = JSON.parse(one.notOffered) as readonly string[];
+    const { notOffered, blockedUntilMs } = one;
     const streams = UNKNOWN.streams.map((unknown): StreamFacts => {
       const row = own.find(({ stream }) => stream === unknown.stream);
       if (row === undefined) return unknown;
       const { optionalMethods, readMode } = streamNamed(row.stream);
       return {
         ...unknown,
-        ...(JSON.parse(row.facts) as Partial<StreamFacts>),
+        ...row.facts,
         heldUpBy: holders.get(row.openPid ?? 0) ?? null,
         isOffered: optionalMethods?.every((method) => notOffered.includes(method)) !== true,
         hasList: readMode.kind !== 'people' || !notOffered.includes('users.list'),
       };
     });
-    return { streams, blockedUntilMs: one.blockedUntilMs, notOffered, change };
+    return { streams, blockedUntilMs, notOffered, change };
   };
   return { ...read, accounts: new Map(accountIds.map((id) => [id, factsOf(id)])) };
 }
