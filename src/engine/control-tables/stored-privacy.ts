@@ -1,4 +1,4 @@
-/** Reads and writes the privacy settings that the stored rows agree with. */
+/** The privacy settings that the stored rows of a stream agree with, and what two of them differ in. */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
 import { asInserted } from '../database/sql-names.ts';

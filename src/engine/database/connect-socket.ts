@@ -46,7 +46,6 @@ async function secure(
 /** `signal` ends the connection. */
 export async function connectSocket(address: DatabaseAddress, signal: AbortSignal): Promise<net.Socket> {
   const { host, port, path, connectTimeoutSeconds } = address;
-  const place = path ?? `${host}:${port}`;
   // Without Nagle's algorithm, because each small COPY would wait some 40 ms for an acknowledgement.
   const target = path === undefined ? { host, port, noDelay: true } : { path };
   // `net.connect`, if it gets the signal, keeps each socket for as long as the signal lives.
@@ -54,7 +53,7 @@ export async function connectSocket(address: DatabaseAddress, signal: AbortSigna
   failWhenClosed(socket);
   const late = toConnectionError(
     'CONNECT_TIMEOUT',
-    `no connection to ${place} within ${connectTimeoutSeconds} s`,
+    `no connection to ${host}:${port} within ${connectTimeoutSeconds} s`,
   );
   const timer = setTimeout(() => socket.destroy(late), connectTimeoutSeconds * SECOND_MS);
   try {

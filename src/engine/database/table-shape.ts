@@ -36,7 +36,8 @@ export function tableShape(
   const history = histories.find(({ of }) => of === table);
   return {
     table,
-    schema: config.schema ?? 'public',
+    /** For a text of SQL. */
+    quoted: `"${config.schema ?? 'public'}"."${config.name}"`,
     name: config.name,
     /** Primary key without `account_id`; it begins with the key of the record. */
     key: key as [string, ...string[]],

@@ -16,7 +16,6 @@ export function createComparison(
   { parent }: StreamShape,
   { accountId, hadRows }: { readonly accountId: string; readonly hadRows: boolean },
 ) {
-  const table = `"${parent.schema}"."${parent.name}"`;
   const key = `"${parent.key[0]}"`;
   // A subselect on the primary key uses its index, however few rows the table has. The result is one text of digits, because
   // a row for each record would cost more than its lookup.
@@ -24,7 +23,7 @@ export function createComparison(
       select key, hash, ord from unnest($2::text[], $3::uuid[]) with ordinality as u (key, hash, ord))
     select string_agg(coalesce(status, '2'), '' order by ord) as digits from (
       select k.ord, (select case when ${isGoneText(parent)} then '1' when t._hash = k.hash then '0' else '1' end
-        from ${table} t where t.account_id = $1 and t.${key} = k.key) as status
+        from ${parent.quoted} t where t.account_id = $1 and t.${key} = k.key) as status
       from k) p`;
   /** The keys of a first load: some 10 MB for 100,000. */
   const added = new Set<string>();

@@ -99,7 +99,7 @@ export const copyInto = (table: string, columns: readonly ColumnShape[], first: 
 
 /** Without a source time for states a row gets the table's default as the beginning of its state. */
 function toTarget(
-  { schema, name, columns, history }: TableShape,
+  { quoted, columns, history }: TableShape,
   own: Readonly<Record<string, string>>,
 ): TableCopy {
   const since = history?.since ?? null;
@@ -108,7 +108,7 @@ function toTarget(
     .map((value) => `${escapeCell(value)}\t`)
     .join('');
   return {
-    statement: copyInto(`"${schema}"."${name}"`, columns, first),
+    statement: copyInto(quoted, columns, first),
     prefixOf({ parent }, { begunAt }) {
       if (since === null) return prefix;
       const time = parent[since] as string | null;
@@ -154,7 +154,7 @@ export async function readCopySettings(
   connection: Pick<Connection, 'query'>,
   { parent, children }: Pick<StreamShape, 'parent' | 'children'>,
 ) {
-  const names = [parent, ...children].map(({ schema, name }) => `'"${schema}"."${name}"'::regclass`);
+  const names = [parent, ...children].map(({ quoted }) => `'${quoted}'::regclass`);
   const [role] = await connection.query<
     Record<'confined' | 'superuser' | 'triggered' | 'grantable', boolean>
   >(
