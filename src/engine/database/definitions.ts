@@ -14,7 +14,7 @@ export const MIGRATION_FILES = readMigrationFiles({ migrationsFolder: fileURLToP
 
 export type Definition = ReturnType<typeof readFolder>[number];
 
-function readFolder(kind: 'functions' | 'own' | 'views') {
+function readFolder(kind: 'functions' | 'views') {
   const path = new URL(`${kind}/`, FOLDER);
   return readdirSync(path)
     .filter((file) => file.endsWith('.sql'))
@@ -23,8 +23,8 @@ function readFolder(kind: 'functions' | 'own' | 'views') {
       const statements = readFileSync(new URL(file, path), 'utf8');
       return {
         name: file.slice(0, -'.sql'.length),
-        /** People read it. The program's own views are replaced with their definition, as a function is. */
-        isView: kind === 'views',
+        /** People read it. A view of `safety_sync` is replaced with its definition, as a function is. */
+        isView: kind === 'views' && !file.startsWith('safety_sync.'),
         /** `create or replace …` */
         statements,
         hash: createHash('sha256').update(statements).digest('hex'),
@@ -46,5 +46,7 @@ function orderByUse(definitions: readonly Definition[]): Definition[] {
 
 /** In the order of their use; what the program itself needs is before the views, which may wait for their readers. */
 export const DEFINITIONS: readonly Definition[] = orderByUse(
-  (['functions', 'own', 'views'] as const).flatMap(readFolder),
+  [...readFolder('functions'), ...readFolder('views')].toSorted(
+    (one, other) => Number(one.isView) - Number(other.isView),
+  ),
 );

@@ -1,4 +1,4 @@
-/** Reads the facts about the streams of accounts: the view `safety_sync.status` (migrations/own), and what only locks show. */
+/** Reads the facts about the streams of accounts: the view `safety_sync.status` (migrations/views), and what only locks show. */
 import { sql } from 'drizzle-orm';
 import { type Clock, systemClock } from '../../shared/time.ts';
 import { STREAMS, streamNamed } from '../../engine/streams/index.ts';
