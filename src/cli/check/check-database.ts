@@ -93,5 +93,7 @@ const grantsFor = ({ owner, database }: Server): string =>
     'As the owner of the schemas, in psql:',
     `grant usage on schema safety, safety_sync to ${owner};`,
     `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${owner};`,
+    // What a later version makes, or makes again.
+    `alter default privileges in schema safety, safety_sync grant select, insert, update, delete on tables to ${owner};`,
     `grant temporary on database ${database} to ${owner};`,
   ].join('\n');
