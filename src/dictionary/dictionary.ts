@@ -97,7 +97,8 @@ const CONTROL: Descriptions = {
     {
       first_met_at: 'First record with the id.',
       asked_at: 'Last request of users.info; null before the first.',
-      named_at: 'When users.info named the person; null without that, or when users.list was read since.',
+      named_at:
+        'When users.info named the person; null without that, or when users.list had the person since.',
     },
   ),
   outbox: relation(

@@ -88,6 +88,9 @@ describe('accounts move', () => {
     'after a move the next sync reads everything from the new address and deletes what it lacks, without the guard; labels, history and runs stay',
     { timeout: 120_000 },
     async () => {
+      // Newer than everything at the new address, and nevertheless of another one.
+      const { followups } = fixture.sandbox.store;
+      followups.update([...followups.keys()].at(-1) ?? '', { updated_on: Date.now() });
       await fixture.run(['sync', ...READ]);
       await fixture.query(
         `insert into safety.labels (account_id, kind, id, label) values ('default', 'form', '1', 'Round')`,

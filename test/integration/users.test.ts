@@ -198,6 +198,15 @@ test('ids that the list lacks are asked for by id, and unknown ones again after 
   await sync();
   expect(asked('users.info')).toEqual([unknown]);
   expect(await worker.query(people)).toHaveLength(2);
+  // No list has lost a person whom none had.
+  const deleted = `select id from safety.users where _deleted_at is not null`;
+  expect([asked('users.list').length, await worker.query(deleted)]).toEqual([2, []]);
+  const { rewriteResponse } = hooks;
+  hooks.rewriteResponse = undefined;
+  await sync({ force: true });
+  hooks.rewriteResponse = rewriteResponse;
+  await sync({ force: true });
+  expect(await worker.query(deleted)).toEqual([{ id: hidden }]);
 });
 
 test('a service as the specification shows it names people by the parameter user, which is remembered', async () => {

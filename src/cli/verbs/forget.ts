@@ -58,7 +58,7 @@ export const forget: Verb<Flags> = {
       ({ table, rows }) => `\n  ${table}: ${formatNumber(rows, 'row')}`,
     );
     const who = found?.name ?? 'a person without a stored name';
-    terminal.note(`To be forgotten: ${who} (${id})${tables.join('')}`);
+    terminal.note(`To be forgotten: ${who} (${id}). Rows with the id:${tables.join('') || ' none'}`);
     await confirm(terminal, options, id, `safety-sync forget ${id}`);
     const { pseudonym, streams, runs, isNameKnown } = await forgetPerson(runContext, id, names);
     const changed = streams.reduce((sum, { rowsChanged }) => sum + (rowsChanged ?? 0), 0);
@@ -74,7 +74,7 @@ export const forget: Verb<Flags> = {
       lines: [
         `${formatNumber(changed, 'row')} rewritten. They are ${pseudonym} everywhere, also in what the source sends of them from now on.`,
         ...(isNameKnown ? [] : [unknown]),
-        'Not reached from here: backups (after a restore, forget again), reports, exports and logs (docs/privacy.md).',
+        'Not reached from here: labels, backups (after a restore, forget again), reports, exports and logs (docs/privacy.md).',
       ],
     };
   },

@@ -178,7 +178,7 @@ export const userLookups = controlTable('user_lookups', ['user_id'], {
   user_id: idText().notNull(),
   first_met_at: instant().notNull().defaultNow(),
   asked_at: instant(),
-  /** When users.info named the person; null again when a list was read since. */
+  /** When users.info named the person; null again when a list had them since. */
   named_at: instant(),
 });
 

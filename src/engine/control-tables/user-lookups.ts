@@ -46,10 +46,14 @@ export async function writePeopleAsked(
       named_at = ${isNamed ? now : null}::timestamptz where account_id = ${accountId} and user_id = ${id}`);
 }
 
-/** Part of the transaction that stores a list: from here on the live people are those of the list. */
-export async function writePeopleListed(db: Queryable, accountId: string): Promise<void> {
+/** Part of the transaction that stores a list: from here on these people are of the list. */
+export async function writePeopleListed(
+  db: Queryable,
+  accountId: string,
+  ids: readonly string[],
+): Promise<void> {
   await db.execute(sql`update ${userLookups} set named_at = null
-    where account_id = ${accountId} and named_at is not null`);
+    where account_id = ${accountId} and named_at is not null and user_id = any (${toArrayLiteral(ids)}::text[])`);
 }
 
 /**

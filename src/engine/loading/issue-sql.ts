@@ -47,7 +47,7 @@ export function recordIssues(scope: IssueWrites): SQL {
       (account_id, stream, fingerprint, record_id, field, kind, problem, value, context, occurrences, first_seen_at, last_seen_at)
     select ${accountId}::text, ${stream}::text, i.*, ${instantOf(scope)}, ${instantOf(scope)} from (
       select fingerprint, record_id, field, kind, problem, value, context, met from listed where is_listed
-      union all select ${REST}, null, null, 'unknown_value', ${`more than ${formatCount(MOST_ISSUES)} data issues: the others are not listed, only counted`},
+      union all select ${REST}, null, null, 'unknown_value', ${`more than ${formatCount(MOST_ISSUES)} data issues: the others are not listed, only counted, until a reconcile`},
         null, null, sum(met) from listed where not is_listed having count(*) > 0
     ) i
     on conflict (account_id, stream, fingerprint) do update set

@@ -21,9 +21,9 @@ import {
   type TransactionTime,
 } from '../database/sql-names.ts';
 import type { StreamShape, TableShape } from '../database/table-shape.ts';
+import { type RunKey, userLookups } from '../control-tables/control-tables.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Coverage } from '../streams/stream.ts';
-import type { RunKey } from '../control-tables/control-tables.ts';
 
 /**
  * The newest of the copies that a run receives wins, by the source's own time if it has one, then by the order of reading:
@@ -131,7 +131,7 @@ export function upsertChildren(parent: TableShape, child: TableShape, scope: Run
 }
 
 /** The live rows `t` in the coverage, and `partition`: the covered partition of each row. */
-function coveredRows(shape: StreamShape, { partitions, only, late }: Coverage, accountId: string) {
+function coveredRows(shape: StreamShape, { partitions, only, late, isOfLists }: Coverage, accountId: string) {
   const { changeTimeColumn } = shape.stream;
   const isCovered =
     only === undefined
@@ -141,7 +141,11 @@ function coveredRows(shape: StreamShape, { partitions, only, late }: Coverage, a
     late === undefined || changeTimeColumn === undefined
       ? sql``
       : sql` and (t.${name(changeTimeColumn)} > ${timestampLiteral(late.fromMs)} and t.${name(changeTimeColumn)} <= ${timestampLiteral(late.toMs)}) is not true`;
-  const live = sql`t.account_id = ${accountId} and t._deleted_at is null${isCovered}${isSettled}`;
+  const isListed =
+    isOfLists === undefined
+      ? sql``
+      : sql` and not exists (select from ${userLookups} l where l.account_id = ${accountId} and l.user_id = t.id and l.named_at is not null)`;
+  const live = sql`t.account_id = ${accountId} and t._deleted_at is null${isCovered}${isSettled}${isListed}`;
   if (partitions === null) return { partition: sql`''`, from: sql`${shape.parent.table} t`, where: live };
   const { partition, join } = partitionOf(shape.stream);
   return {

@@ -183,7 +183,7 @@ export function createMerge(
     await db.execute(issues.resolveIssues(parent, { ...request, fullCompare, deletedKeys }));
     const note =
       request.covered !== null && keyless > 0
-        ? `nothing was marked deleted, because any row may be ${formatNumber(keyless, 'record')} without a usable key (safety-sync data-issues)`
+        ? `nothing was marked deleted, because ${formatNumber(keyless, 'record')} without a usable key may be any of the rows (safety-sync data-issues)`
         : null;
     return { counts, note, failure };
   };

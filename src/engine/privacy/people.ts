@@ -120,7 +120,7 @@ export function createPeople(pseudonyms: Pseudonyms | null, forgotten: readonly 
 
   /** People in a field that the specification does not name, and in its name. */
   const inField = (value: unknown, name: string, isTyped = false): readonly [string, unknown] => [
-    String(find(name, true)),
+    persons.size === 0 ? name : withoutNames(withoutIds(name)),
     isUserField(name) ? ofUsers(value) : find(value, isTyped),
   ];
 

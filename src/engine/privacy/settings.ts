@@ -98,7 +98,9 @@ export async function readForgotten(
   const people = await db.execute<ForgottenRow>(sql`
     select pseudonym, person, words, key_id from ${forgotten} where account_id = ${accountId} order by pseudonym`);
   if (people.some(({ key_id: secretId }) => secretId !== pseudonyms?.secretId)) {
-    const message = 'people were forgotten with another PRIVACY_KEY than this one';
+    const which =
+      pseudonyms === null ? 'a PRIVACY_KEY, and none is set' : 'another PRIVACY_KEY than this one';
+    const message = `people were forgotten with ${which}`;
     throw new SafetySyncError('privacy_key_wrong', message);
   }
   return people;

@@ -40,6 +40,8 @@ export function createFollowupRun(read: ReadRequest, common: Params) {
     /** Ranges that the service does not return, or where it contradicts itself, as the ledger has them. A walk goes on below them. */
     failed: [] as readonly { readonly range: TimeSlice; readonly error: SafetySyncError }[],
     notes: [] as string[],
+    /** Names of the records that requests for changes showed. */
+    changed: new Set<string>(),
     ask,
     askPage,
     /** By page numbers, until it is complete. */

@@ -24,7 +24,8 @@ async function* readChanges(run: FollowupRun, watermark: number): Steps<number> 
   // so that a second change within the watermark's own millisecond is read.
   const fromMs = watermark - run.read.settings.followupsOverlapMs;
   const filters = { updated_after: Math.max(0, fromMs - 1) };
-  const { first } = yield* walk(run, WHOLE_TIME, { filters });
+  const { first, seen } = yield* walk(run, WHOLE_TIME, { filters });
+  for (const name of seen.keys()) run.changed.add(name);
   return nextWatermark(watermark, first) ?? watermark;
 }
 
@@ -92,17 +93,19 @@ async function* readEverything(run: FollowupRun, watermark: number | null): Step
   const begunMs = read.service.clock.monotonicMs();
   const open = await readOpen(run);
   run.failed = [];
-  const { first, announced, latestChangeMs } = yield* walk(run, WHOLE_TIME);
+  const { first, announced, latestChangeMs, seen } = yield* walk(run, WHOLE_TIME);
   yield* noteRepaired(run, open);
   const outcome = toOutcome(run, { watermark: nextWatermark(watermark, first) });
   if (first === undefined || outcome.failure !== null) return outcome;
   // A time in the service's future is an error of the data.
   const late = { fromMs: Math.max(latestChangeMs, first.timeMs - LATE_MS), toMs: first.timeMs + LATE_MS };
-  const totals = [announced, await run.askTotal()].filter((total) => total !== undefined);
+  const all = [announced, await run.askTotal()].filter((total) => total !== undefined);
+  const totals = [...run.changed].every((name) => seen.has(name)) ? all : null;
   const tookMs = Math.round(read.service.clock.monotonicMs() - begunMs);
   return {
     ...outcome,
-    covered: { partitions: null, late },
+    // At a new address nothing is late: everything that it lacks is of another one.
+    covered: { partitions: null, ...(!read.state.isMoved && { late }) },
     state: { ...outcome.state, completeRead: { tookMs, totals } },
     ...(watermark !== null && { repairUpToMs: watermark }),
   };

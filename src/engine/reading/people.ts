@@ -95,22 +95,23 @@ export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
   let code = methods.get('users.list')?.code ?? null;
   if (!isPlainSync(read) || isListDue(methods.get('users.list'), hasNew)) {
     const { result, failure, ...list } = await readOptionalList(service, 'users.list');
-    const count = new Set(list.records.map((one) => recordName(one, stream.keyField))).size;
+    const ids = new Set(list.records.map((one) => recordName(one, stream.keyField)));
     const isRead = result.code === null;
     const [member] = service.meter.unknownMembers;
     // What is stored is of another address. Else an empty list names nobody, also where no list did before.
     const isFirst = state.isMoved && wasNeverRead(methods.get('users.list'));
     const doubt =
-      isFirst || isEnough(read, count, Math.max(1, listed))
+      isFirst || isEnough(read, ids.size, Math.max(1, listed))
         ? member && `it has a member that is not known: ${member}`
-        : `it has ${count} people, of ${listed} before; if that is right: safety-sync sync users --force --allow-mass-delete`;
+        : `it has ${ids.size} people, of ${listed} before; if that is right: safety-sync sync users --force --allow-mass-delete`;
     const isWhole = isRead && doubt === undefined;
     if (isRead && listed > 0 && doubt !== undefined)
       notes.push(`users.list: nobody is marked deleted, because ${doubt}`);
     yield records(list.records);
     yield writes({ kind: 'methods', results: [result] });
-    if (isWhole) yield writes({ kind: 'people_listed' });
-    yield { kind: 'commit', covered: isWhole ? { partitions: null } : null };
+    if (isWhole) yield writes({ kind: 'people_listed', ids: [...ids] });
+    const covered = { partitions: null, ...(!isFirst && { isOfLists: true as const }) };
+    yield { kind: 'commit', covered: isWhole ? covered : null };
     if (failure !== null) return { kind: 'read', covered: null, failure };
     code = result.code;
   }

@@ -33,8 +33,8 @@ export type ControlWrite =
   | { readonly kind: 'methods'; readonly results: readonly MethodResult[] }
   /** users.info was asked for this id, and whether it named the person. */
   | { readonly kind: 'people_asked'; readonly id: string; readonly isNamed: boolean }
-  /** The records are all people of a list. */
-  | { readonly kind: 'people_listed' };
+  /** The records are all people of a list, which has these ids. */
+  | { readonly kind: 'people_listed'; readonly ids: readonly string[] };
 
 export interface BackfillProgress {
   readonly records: number;

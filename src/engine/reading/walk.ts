@@ -40,6 +40,8 @@ interface WalkEnd {
   readonly announced: number | undefined;
   /** The latest `updated_on` of all records. */
   readonly latestChangeMs: number;
+  /** Names of all records. */
+  readonly seen: ReadonlyMap<string, number>;
 }
 
 const createdOf = (record: Received): number | undefined => timeOf(record, 'created_on');
@@ -111,7 +113,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     run.notes.push(
       `read by page numbers, which is slower: ${run.method}, created ${describeRange(range)}, is not sorted by creation time, newest first, or lacks what it announces`,
     );
-    return { first, announced, latestChangeMs };
+    return { first, announced, latestChangeMs, seen };
   }
 
   let { newest } = start;
@@ -160,5 +162,5 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
     const { paging } = await run.ask({ ...paramsOf(range), updated_before, limit: 1 });
     if (seen.size < (paging?.total ?? 0)) return yield* readAllByPages();
   }
-  return { first, announced, latestChangeMs };
+  return { first, announced, latestChangeMs, seen };
 }

@@ -1,6 +1,5 @@
 /** Every completion of a training, also repeated and old ones, where the service lists them (observed: completedtrainings.v2.list). */
 
-import { DAY_MS } from '../../shared/time.ts';
 import { bookkeeping, safetyTable } from './columns.ts';
 import { as, dropped, field, meaningsOf, tableColumns } from './fields.ts';
 import { OPTIONAL_LISTS } from './optional-methods.ts';
@@ -44,7 +43,6 @@ export const completedTrainingsStream: StreamDefinition = {
   responseKey: OPTIONAL_LISTS[METHOD].listKey,
   readMode: { kind: 'newest_first', pageSize: OPTIONAL_LISTS[METHOD].pageSize },
   optionalMethods: [METHOD],
-  staleAfterMs: 2 * DAY_MS,
   keyField: 'id',
   parent: trainingRecords,
   fields,

@@ -34,8 +34,11 @@ export interface StateChange {
   readonly isPlanDone?: true;
   /** 0: the service counts as many as are stored. */
   readonly difference?: 0;
-  /** A complete read: its duration, and the service's totals at its beginning and end. */
-  readonly completeRead?: { readonly tookMs: number; readonly totals: readonly number[] };
+  /**
+   * A complete read: its duration, and the service's totals at its beginning and end; null: a record that the run read before
+   * is not in it, and keeps its row.
+   */
+  readonly completeRead?: { readonly tookMs: number; readonly totals: readonly number[] | null };
 }
 
 export const NO_STATE: StreamState = {

@@ -87,6 +87,8 @@ export interface Coverage {
   readonly partitions: readonly string[] | null;
   /** Rows that the source changed after `fromMs`, up to `toMs`, are not covered: a response that is late does not show them. */
   readonly late?: { readonly fromMs: number; readonly toMs: number };
+  /** users: without people whom only users.info has named: no list had them. */
+  readonly isOfLists?: true;
   /** Only rows with one of these values. */
   readonly only?: { readonly column: string; readonly values: readonly string[] };
 }

@@ -73,7 +73,7 @@ async function writeControlTables(
   for (const write of writes) {
     if (write.kind === 'methods') await writeOptionalMethods(db, scope, write.results);
     else if (write.kind === 'people_asked') await writePeopleAsked(db, scope, write);
-    else if (write.kind === 'people_listed') await writePeopleListed(db, accountId);
+    else if (write.kind === 'people_listed') await writePeopleListed(db, accountId, write.ids);
     else await writeLedger(db, scope, write);
   }
 }
@@ -170,10 +170,11 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
  * How many more records the service counts than it shows, after a complete read. null: a row was kept although the read did
  * not show it, because the response may be late, so a later run looks again.
  */
-async function differenceLeft(run: Run, totals: readonly number[]): Promise<number | null> {
+async function differenceLeft(run: Run, totals: readonly number[] | null): Promise<number | null> {
   const { db } = run.session.connection;
   const shape = streamShape(run.stream);
   const covered = { partitions: null };
+  if (totals === null) return null;
   if (run.load.before.rows > 0 && (await findVanished(db, shape, { ...run, covered })).size > 0) return null;
   return differenceOf(await countListed(db, shape, run.accountId), totals);
 }

@@ -159,6 +159,22 @@ describe('counting', () => {
     await isEqual();
   });
 
+  test('a follow-up that is gone between the changes and the complete read of one run is looked for again', async () => {
+    await start();
+    await sync();
+    worker.time.now += 2 * HOUR_MS;
+    const gone = idAt(7);
+    touch(gone);
+    worker.sandbox.hooks.beforeResponse = ({ params }) => {
+      if (!('updated_after' in params)) followups().delete(gone);
+    };
+    await reconcile();
+    expect(stored().has(gone)).toBe(true);
+    worker.time.now += 2 * HOUR_MS;
+    expect((await sync()).counts).toMatchObject({ deleted: 1 });
+    await isEqual();
+  });
+
   test('a complete read with a member that is not known deletes nothing, and the run says so', async () => {
     await start();
     await sync();

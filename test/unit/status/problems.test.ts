@@ -52,6 +52,18 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       ],
     },
   ],
+  'completed trainings that are stale; names complete the others, and are never a reason': [
+    one({ streams: { 'completed-trainings': ago(3 * HOUR_MS), names: ago(3 * DAY_MS) } }),
+    {
+      level: 'bad',
+      sentence: expect.stringMatching(/^Completed trainings are stale/) as string,
+      reasons: [expect.stringMatching(/^Completed trainings are stale: no success within 1 h/) as string],
+      listed: [
+        expect.stringMatching(/^Completed trainings are/) as string,
+        expect.stringMatching(/^Names of ids are stale: no success within 2 d/) as string,
+      ],
+    },
+  ],
   'a stream without a schedule, and one that is not offered': [
     one({
       streams: { followups: ago(DAY_MS), users: { ...never, isOffered: false } },
@@ -67,8 +79,8 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
     one({ streams: NEVER }),
     {
       level: 'busy',
-      sentence: 'Documents, follow-ups, training and equipment have never been synced.',
-      reasons: ['Documents, follow-ups, training and equipment have never been synced.'],
+      sentence: 'Documents, follow-ups, training, equipment and completed trainings have never been synced.',
+      reasons: ['Documents, follow-ups, training, equipment and completed trainings have never been synced.'],
     },
   ],
   'refused credentials, and no line of its own for what is stale by them': [
@@ -97,7 +109,7 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       level: 'bad',
       sentence: 'The service cannot be used.',
       reasons: [
-        'The service cannot be used (network_error). The service cannot be reached; check SAFETY_BASE_URL, DNS, firewall, proxy and TLS certificates. Not fresh because of it: documents, follow-ups, training and equipment. It has been so for 1 h.',
+        'The service cannot be used (network_error). The service cannot be reached; check SAFETY_BASE_URL, DNS, firewall, proxy and TLS certificates. Not fresh because of it: documents, follow-ups, training, equipment and completed trainings. It has been so for 1 h.',
       ],
     },
   ],
@@ -306,7 +318,9 @@ describe('several accounts', () => {
     expect(JSON.parse(String(ready.body))).toMatchObject({
       trouble: [
         expect.stringMatching(/^north: The service refuses the credentials/),
-        expect.stringMatching(/^west: Documents, follow-ups, training and equipment have never been synced/),
+        expect.stringMatching(
+          /^west: Documents, follow-ups, training, equipment and completed trainings have never been synced/,
+        ),
       ],
     });
     expect(readyPage(statusOf({ accounts: (MANY.accounts ?? []).slice(1) })).status).toBe(503);
