@@ -175,7 +175,7 @@ it('streams that become stale together are reported in one line', async () => {
   await pass(AFTER_MS, one);
   expect(hook.texts).toEqual([
     expect.stringMatching(
-      /^✗ [A-Za-z-]+, [a-z-]+, [a-z-]+ and [a-z-]+ are stale: no success within 1 h; since .*\n {3}What to do: No run failed/,
+      /^✗ Completed trainings, equipment, follow-ups, documents and training are stale: no success within 1 h; since .*\n {3}What to do: No run failed/,
     ),
   ]);
 });
