@@ -35,11 +35,11 @@ export async function openStreamState(db: Queryable, key: StreamKey): Promise<St
 
 type StateScope = StreamKey & TransactionTime;
 
-/** The last time at which all the lists that the service offers were read; the present one if there are none. */
-const whenRead = ({ accountId }: StreamKey, lists: readonly string[]): SQL => sql`coalesce((
+/** The last time at which all the lists that the service offers were read; that of the transaction if there are none. */
+const whenRead = ({ accountId, now }: StateScope, lists: readonly string[]): SQL => sql`coalesce((
   select min(m.read_at) from safety_sync.optional_methods m
   where m.account_id = ${accountId} and m.method = any (${toArrayLiteral(lists)}::text[])
-    and coalesce(m.code, '') <> all (${toArrayLiteral([...NOT_OFFERED])}::text[])), statement_timestamp())`;
+    and coalesce(m.code, '') <> all (${toArrayLiteral([...NOT_OFFERED])}::text[])), ${now}::timestamptz)`;
 
 interface StateWrite {
   readonly change: StateChange;
