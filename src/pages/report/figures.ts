@@ -80,13 +80,11 @@ order by 1`,
   },
 };
 
-export type Trends = {
+type Trends = {
   readonly [Name in keyof typeof TRENDS]: readonly z.output<z.ZodObject<(typeof TRENDS)[Name]['columns']>>[];
 };
 
-export type Figures = z.output<typeof FIGURES>;
-
-export async function readFigures(db: Readable, scope: Scope): Promise<Figures> {
+export async function readFigures(db: Readable, scope: Scope) {
   const rows: unknown[] = [];
   for (const one of FIGURES_SQL) rows.push(...(await db.execute(bind(one, scope))));
   return FIGURES.parse(Object.assign({}, ...rows));

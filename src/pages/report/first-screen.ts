@@ -108,25 +108,15 @@ export function keyFiguresOf(report: Report): KeyFigure[] {
   ];
 }
 
-export interface FirstList {
-  readonly title: string;
-  /** A record, and texts about it, the important one first. */
-  readonly lines: readonly {
-    readonly url: string | null;
-    readonly shown: string;
-    readonly texts: readonly string[];
-  }[];
-  /** Describes the omitted lines; empty: there are none. */
-  readonly rest: string;
-  readonly none: string;
-}
+export type FirstList = ReturnType<typeof firstListsOf>[number];
 
 const MOST_LINES = 5;
 /** Most tasks of each kind. */
 const MOST_TASKS = 2;
 const NOTE_LENGTH = 90;
 
-export function firstListsOf(report: Report): FirstList[] {
+/** Each line: a record, and texts about it, the important one first. `rest` describes the omitted lines; empty: there are none. */
+export function firstListsOf(report: Report) {
   const { figures: f, lists } = report;
   const linesOf = (
     list: ListName,

@@ -1,13 +1,11 @@
 /** The report with files beside its page: its lists with all their rows, which the page links to. */
 import { join, relative, resolve } from 'node:path';
 import type { Connection } from '../../engine/database/connection.ts';
-import type { RecordUrls } from '../../shared/record-urls.ts';
-import type { Area } from './area.ts';
-import { readReport } from './read-report.ts';
+import { readReport, type ReportOptions } from './read-report.ts';
 import { renderReport } from './render-report.ts';
 import { writeCsv, writeWorkbook } from './take-along.ts';
 
-interface ReportRequest {
+interface ReportRequest extends ReportOptions {
   readonly title: string | null;
   /** The directory of the page, from which its links lead. */
   readonly folder: string;
@@ -17,8 +15,6 @@ interface ReportRequest {
   readonly xlsx?: string | undefined;
   /** The command that writes them, which the page names where there are none. */
   readonly command?: string;
-  readonly area?: Area | null | undefined;
-  readonly recordUrls?: RecordUrls;
 }
 
 /** Writes the files, and returns the page. Errors: as `readReport`, and those of files. */

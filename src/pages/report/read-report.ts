@@ -1,11 +1,12 @@
 /** Reads all data of the safety report in one snapshot. */
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
+import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import type { Connection } from '../../engine/database/connection.ts';
 import { isRecordUrlTemplate, RECORD_KINDS, type RecordUrls } from '../../shared/record-urls.ts';
 import { type Area, readScope } from './area.ts';
 import { fetchRows, type Rows } from './cells.ts';
-import { type Figures, readFigures, readTrends, type Trends } from './figures.ts';
+import { readFigures, readTrends } from './figures.ts';
 import { LIST_NAMES, type ListName, LISTS } from './lists.ts';
 import { bind, type Readable, type Scope } from './statement.ts';
 
@@ -30,23 +31,7 @@ interface ShownList extends Rows {
   readonly total: number;
 }
 
-export interface Report {
-  readonly accountId: string;
-  /** The service's own name of the account, or `accountId`. */
-  readonly accountName: string;
-  /** null: the whole account. */
-  readonly area: Area | null;
-  /** The reporting time zone. */
-  readonly timezone: string;
-  /** By the database's clock. */
-  readonly asOfMs: number;
-  readonly today: string;
-  readonly figures: Figures;
-  readonly trends: Trends;
-  readonly lists: Readonly<Record<ListName, ShownList>>;
-  readonly parts: readonly Part[];
-  readonly recordUrls: RecordUrls;
-}
+export type Report = Readonly<Awaited<ReturnType<typeof readAll>>>;
 
 export const isAnythingRead = ({ parts }: Pick<Report, 'parts'>): boolean =>
   parts.some(({ read_ms: ms }) => ms !== null);
@@ -62,23 +47,26 @@ export interface Snapshot {
 
 const FACTS = z.tuple([
   z.object({
-    account_name: z.string().nullable(),
+    /** The service's own name of the account, or its id. */
+    accountName: z.string(),
+    /** The reporting time zone. */
     timezone: z.string(),
     today: z.string(),
-    now_ms: z.coerce.number(),
+    /** By the database's clock. */
+    asOfMs: z.coerce.number(),
     urls: z.record(z.string(), z.string().nullable()).nullable(),
   }),
 ]);
 async function readFacts(db: Readable, accountId: string, configured: RecordUrls) {
-  const [facts] = FACTS.parse([
-    ...(await db.execute(sql`select (select name from safety.accounts where account_id = ${accountId}) as account_name,
+  const [{ urls, ...facts }] = FACTS.parse([
+    ...(await db.execute(sql`select coalesce((select name from safety.accounts where account_id = ${accountId}), ${accountId}) as "accountName",
       safety.reporting_timezone(${accountId}) as timezone, safety.reporting_today(${accountId})::text as today,
-      extract(epoch from clock_timestamp()) * 1000 as now_ms,
+      extract(epoch from clock_timestamp()) * 1000 as "asOfMs",
       (select json_build_object('followup', followup_url, 'resource', resource_url, 'equipment', equipment_url, 'employee', employee_url)
         from safety.reporting_settings where account_id = ${accountId}) as urls`)),
   ]);
   // A stored template is checked again, because an update by hand is not.
-  const templates = RECORD_KINDS.map((kind) => [kind, configured[kind] ?? facts.urls?.[kind] ?? ''] as const);
+  const templates = RECORD_KINDS.map((kind) => [kind, configured[kind] ?? urls?.[kind] ?? ''] as const);
   return {
     ...facts,
     recordUrls: Object.fromEntries(templates.filter(([, url]) => isRecordUrlTemplate(url))) as RecordUrls,
@@ -86,19 +74,15 @@ async function readFacts(db: Readable, accountId: string, configured: RecordUrls
 }
 
 async function readParts(db: Readable, accountId: string): Promise<Part[]> {
-  const streams = sql.join(
-    STREAMS.map((stream) => sql`${stream}`),
-    sql`, `,
-  );
   const found = await db.execute(sql`select s.stream, extract(epoch from f.last_success_at) * 1000 as read_ms,
       coalesce(f.last_status = 'failed', false) as has_failed, coalesce(f.unread_rows, 0) as unread, f.unread_types,
       f.unread_since_on as unread_on
-    from unnest(array[${streams}]) with ordinality as s (stream, place)
+    from unnest(${toArrayLiteral(STREAMS)}::text[]) with ordinality as s (stream, place)
     left join safety.freshness f on f.account_id = ${accountId} and f.stream = s.stream order by s.place`);
   return z.array(PART).parse([...found]);
 }
 
-async function readLists(db: Readable, scope: Scope): Promise<Report['lists']> {
+async function readLists(db: Readable, scope: Scope) {
   const lists: Partial<Record<ListName, ShownList>> = {};
   for (const name of LIST_NAMES) {
     const { sql: statement, shown } = LISTS[name];
@@ -108,44 +92,44 @@ async function readLists(db: Readable, scope: Scope): Promise<Report['lists']> {
     const counted = isWhole ? undefined : await db.execute(sql`select count(*) as total from (${all}) l`);
     lists[name] = { columns, rows, total: isWhole ? rows.length : Number(counted?.[0]?.['total']) };
   }
-  return lists as Report['lists'];
+  return lists as Readonly<Record<ListName, ShownList>>;
 }
 
-/** Needs a migrated warehouse. Throws `usage_invalid` if the account has no such area. */
+export interface ReportOptions {
+  /** null: the whole account. */
+  readonly area?: Area | null | undefined;
+  /** The configured templates; default: the stored ones. */
+  readonly recordUrls?: RecordUrls;
+}
+
+async function readAll(db: Readable, scope: Scope, { area = null, recordUrls = {} }: ReportOptions) {
+  const { accountId } = scope;
+  return {
+    accountId,
+    area,
+    ...(await readFacts(db, accountId, recordUrls)),
+    figures: await readFigures(db, scope),
+    trends: await readTrends(db, scope),
+    lists: await readLists(db, scope),
+    parts: await readParts(db, accountId),
+  };
+}
+
+/**
+ * Needs a migrated warehouse. Throws `usage_invalid` if the account has no such area. `also` reads more in the report's snapshot,
+ * which ends with it.
+ */
 export async function readReport(
   { db }: Pick<Connection, 'db'>,
   accountId: string,
-  {
-    area = null,
-    recordUrls = {},
-    also,
-  }: {
-    readonly area?: Area | null | undefined;
-    /** The configured templates; default: the stored ones. */
-    readonly recordUrls?: RecordUrls;
-    /** Reads more in the report's snapshot, which ends with it. */
-    readonly also?: (snapshot: Snapshot) => Promise<void>;
-  } = {},
+  { also, ...options }: ReportOptions & { readonly also?: (snapshot: Snapshot) => Promise<void> } = {},
 ): Promise<Report> {
   return await db.transaction(
     async (tx) => {
       // Its statements are many and short: to compile each takes longer than to run it.
       await tx.execute(sql`set local jit = off`);
-      const facts = await readFacts(tx, accountId, recordUrls);
-      const scope = await readScope(tx, accountId, area);
-      const report: Report = {
-        accountId,
-        accountName: facts.account_name ?? accountId,
-        area,
-        timezone: facts.timezone,
-        today: facts.today,
-        asOfMs: facts.now_ms,
-        figures: await readFigures(tx, scope),
-        trends: await readTrends(tx, scope),
-        lists: await readLists(tx, scope),
-        parts: await readParts(tx, accountId),
-        recordUrls: facts.recordUrls,
-      };
+      const scope = await readScope(tx, accountId, options.area ?? null);
+      const report = await readAll(tx, scope, options);
       await also?.({ db: tx, scope, report });
       return report;
     },
