@@ -6,7 +6,7 @@ import { names } from '../engine/streams/names.ts';
 import { labels } from './labels.ts';
 import { formatNumber } from '../shared/format.ts';
 import { usageError } from '../shared/errors.ts';
-import type { BadLine, Label, LabelLine, LabelsFile } from './labels-file.ts';
+import type { BadLine, LabelLine, LabelsFile } from './labels-file.ts';
 
 interface ImportOptions {
   readonly accountId: string;
@@ -16,7 +16,7 @@ interface ImportOptions {
 
 const MOST_LISTED = 20;
 
-type NamedId = Pick<Label, 'kind' | 'id'>;
+type NamedId = Pick<LabelLine, 'kind' | 'id'>;
 
 /** The key separates kind and id by a space, because kinds contain none. */
 const labelKey = ({ kind, id }: NamedId): string => `${kind} ${id}`;

@@ -8,16 +8,13 @@ import { fromSpreadsheet, toSpreadsheet } from '../shared/spreadsheet.ts';
 /** The columns of the template. `seen` is the number of records with the id, and is ignored by an import. */
 const COLUMNS = ['kind', 'id', 'label', 'parent_id', 'seen'];
 
-export interface Label {
+export interface LabelLine {
   readonly kind: LabelKind;
   readonly id: string;
   /** null: the name that the service gives. */
   readonly label: string | null;
   /** null: no parent. */
   readonly parentId: string | null;
-}
-
-export interface LabelLine extends Label {
   /** The last line of the record in the file, from 1. */
   readonly line: number;
 }
@@ -99,15 +96,11 @@ export function readLabelsFile(bytes: Uint8Array) {
   return { lines, kinds, unfilled, bad };
 }
 
-type TemplateLine = { readonly kind: string; readonly seen?: number } & Pick<Label, 'id'> &
-  Partial<Pick<Label, 'label' | 'parentId'>>;
-
-export function renderLabelsFile(lines: readonly TemplateLine[]): string {
-  return stringify(
-    lines.map(({ kind, id, label, parentId, seen }) => [
-      ...[kind, id, label ?? '', parentId ?? ''].map(toSpreadsheet),
-      seen ?? '',
-    ]),
+/** The template: labels and parents are to be filled in. */
+export const renderLabelsFile = (
+  lines: readonly (Pick<LabelLine, 'kind' | 'id'> & { readonly seen: number })[],
+): string =>
+  stringify(
+    lines.map(({ kind, id, seen }) => [kind, toSpreadsheet(id), '', '', seen]),
     { header: true, columns: COLUMNS },
   );
-}

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { LABEL_KINDS } from '../../warehouse/labels.ts';
 import { importLabels } from '../../warehouse/import-labels.ts';
-import { type MetId, readMetIds } from '../../warehouse/label-coverage.ts';
+import { readCoverage } from '../../warehouse/label-coverage.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { usageError } from '../../shared/errors.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
@@ -15,16 +14,15 @@ const MOST_NAMED = 3;
 /** Without it a spreadsheet reads the file in another character encoding, which changes names. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** Neither by a label nor by the service. */
-const isNameless = ({ label, name }: MetId): boolean => label === null && name === null;
-
 const template: Verb<{ out?: string }> = {
   about: 'write a CSV file of every id without a name, the most used first, to fill in and import',
   options: [['--out <file>', 'path of the file; - is stdout, the default']],
   common: ['account'],
   async run({ app, terminal }, { out = STDOUT }) {
     const account = onlyAccountOf(app, 'a file of labels');
-    const missing = (await readMetIds(app.db, [account.id])).filter(isNameless);
+    const missing = (await readCoverage(app.db, [account.id]))
+      .flatMap(({ kind, unlabelled }) => unlabelled.map((one) => ({ kind, ...one })))
+      .toSorted((one, other) => other.seen - one.seen);
     const { renderLabelsFile } = await import('../../warehouse/labels-file.ts');
     const file = renderLabelsFile(missing);
     if (out === STDOUT) terminal.printFile(file.trimEnd());
@@ -64,21 +62,7 @@ export const labels: Verb = {
   common: ['accounts', 'json'],
   verbs: { template, import: importVerb },
   async run({ app, terminal }) {
-    const { accountIds, db } = app;
-    const met = await readMetIds(db, accountIds);
-    const coverage = accountIds.flatMap((account) =>
-      LABEL_KINDS.map((kind) => {
-        const ids = met.filter((one) => one.accountId === account && one.kind === kind);
-        return {
-          account_id: account,
-          kind,
-          ids: ids.length,
-          labelled: ids.filter(({ label }) => label !== null).length,
-          named: ids.filter(({ name }) => name !== null).length,
-          unlabelled: ids.filter(isNameless).map(({ id, seen }) => ({ id, seen })),
-        };
-      }),
-    );
+    const coverage = await readCoverage(app.db, app.accountIds);
     const table = renderRows(terminal, coverage, {
       ...accountColumn(coverage),
       kind: ({ kind }) => kind,
@@ -92,12 +76,16 @@ export const labels: Verb = {
           .map(({ id, seen }) => `${id} (${formatCount(seen)})`)
           .join(', ') || null,
     });
-    const advice = met.some(isNameless)
+    const advice = coverage.some(({ unlabelled }) => unlabelled.length > 0)
       ? 'To name them: safety-sync labels template --out labels.csv; fill the column label; safety-sync labels import labels.csv'
       : 'Every id has a name.';
     return {
       json: { labels: coverage },
-      lines: [table, '', met.length === 0 ? 'No ids were met yet: run safety-sync sync first.' : advice],
+      lines: [
+        table,
+        '',
+        coverage.every(({ ids }) => ids === 0) ? 'No ids were met yet: run safety-sync sync first.' : advice,
+      ],
     };
   },
 };
