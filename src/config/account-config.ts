@@ -1,7 +1,6 @@
 /** One account of the service: the settings that differ between accounts of one warehouse. */
 import { isLoopback } from '../shared/loopback.ts';
-import { STREAM_NAMES, streamNamed } from '../engine/streams/index.ts';
-import type { StreamName } from '../engine/streams/stream.ts';
+import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { type Environment, type ReadVariables, requireSet } from './read-variables.ts';
 import { cronVariableOf } from './variables.ts';
 
@@ -64,25 +63,6 @@ export function buildAccount(
       reconcile: values.RECONCILE_CRON,
     },
   };
-}
-
-export type OffReason = 'no equipment types' | 'not offered' | 'not scheduled';
-
-/** Why a stream is not synced by a schedule, so it is neither stale nor failed; null: it is. */
-export function offReasonOf(
-  { schedule, equipmentTypes }: Pick<AccountConfig, 'schedule' | 'equipmentTypes'>,
-  /** `isOffered`: the service has the optional methods of the stream. */
-  {
-    stream,
-    isOffered,
-    lastSuccessMs,
-  }: { readonly stream: StreamName; readonly isOffered: boolean; readonly lastSuccessMs: number | null },
-): OffReason | null {
-  if ((schedule.streams[stream] ?? null) === null) return 'not scheduled';
-  if (isOffered) return null;
-  if (streamNamed(stream).partitionedBy === undefined) return 'not offered';
-  // Where the service does not list them, and none is stored.
-  return equipmentTypes.length === 0 && lastSuccessMs === null ? 'no equipment types' : null;
 }
 
 /** Half of what a customer of the service usually has for all its integrations. */

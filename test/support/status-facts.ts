@@ -38,7 +38,7 @@ export const CONFIG = { service: undefined, equipmentTypes: ['21'], schedule: SC
 type Changes = Readonly<Partial<Record<StreamName, Partial<StreamFacts>>>>;
 
 export const GONE = {
-  code: 'database_unreachable',
+  code: 'database_unreachable' as const,
   message: 'connect ECONNREFUSED',
   advice: 'Start it.',
   sinceMs: NOON - 2 * MINUTE_MS,

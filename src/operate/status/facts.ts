@@ -1,5 +1,5 @@
 /** The sources of the Status: the last read of the warehouse, and the state that only this process has. Pure. */
-import { type AccountConfig, type OffReason, offReasonOf } from '../../config/account-config.ts';
+import type { AccountConfig } from '../../config/account-config.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import { IDENTITY_METHOD } from '../../engine/streams/optional-methods.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
@@ -7,14 +7,7 @@ import { MINUTE_MS } from '../../shared/time.ts';
 import type { SafetySyncError, Wait } from '../../shared/errors.ts';
 import type { AccountsRead, StreamFacts } from './read-accounts.ts';
 
-export interface StreamStatus extends StreamFacts {
-  readonly isScheduled: boolean;
-  /** Why the stream has no schedule. */
-  readonly offReason: OffReason | null;
-  readonly freshness: 'fresh' | 'stale' | 'never';
-  /** The failed request that the run under way repeats; null: none, or unknown to this process. */
-  readonly wait: Wait | null;
-}
+export type StreamStatus = Readonly<ReturnType<typeof toStreamStatus>>;
 
 /** Time after its last success, in ms, from which a stream is stale. */
 export const budgetOf = (stream: StreamName, budgetMinutes: number): number =>
@@ -41,30 +34,46 @@ export interface Judging {
   readonly failedReports: ReadonlyMap<string, string>;
 }
 
+/** Why a stream is not synced by a schedule, so it is neither stale nor failed; null: it is. */
+export function offReasonOf(
+  { schedule, equipmentTypes }: Pick<AccountConfig, 'schedule' | 'equipmentTypes'>,
+  { stream, isOffered, lastSuccessMs }: Pick<StreamFacts, 'stream' | 'isOffered' | 'lastSuccessMs'>,
+) {
+  if ((schedule.streams[stream] ?? null) === null) return 'not scheduled';
+  if (isOffered) return null;
+  if (streamNamed(stream).partitionedBy === undefined) return 'not offered';
+  // Where the service does not list them, and none is stored.
+  return equipmentTypes.length === 0 && lastSuccessMs === null ? 'no equipment types' : null;
+}
+
 export function toStreamStatus(
   facts: StreamFacts,
   { config, waits = [] }: JudgedAccount,
   { nowMs, freshnessBudgetMinutes }: Judging,
-): StreamStatus {
+) {
   const { stream, lastSuccessMs, currentUntilMs } = facts;
   const offReason = offReasonOf(config, facts);
   // While the service's cache is valid, no new data exists, so the stream counts as fresh.
   const ageMs = nowMs - Math.max(lastSuccessMs ?? 0, currentUntilMs ?? 0);
   const isStale = facts.hasList && ageMs > budgetOf(stream, freshnessBudgetMinutes);
-  const freshness = lastSuccessMs === null ? 'never' : isStale ? 'stale' : 'fresh';
   const { method, optionalMethods = [] } = streamNamed(stream);
   const waiting = waits.find((one) => [method, ...optionalMethods, IDENTITY_METHOD].includes(one.method));
-  const wait = (facts.isRunning ? waiting : undefined) ?? null;
-  return { ...facts, isScheduled: offReason === null, offReason, freshness, wait };
+  return {
+    ...facts,
+    isScheduled: offReason === null,
+    offReason,
+    freshness: lastSuccessMs === null ? 'never' : isStale ? 'stale' : 'fresh',
+    /** The failed request that the run under way repeats; null: none, or unknown to this process. */
+    wait: (facts.isRunning ? waiting : undefined) ?? null,
+  } as const;
 }
 
 export type WorkerState = 'starting' | 'running' | 'stopping';
 
 /** The service refuses the credentials. Times are by this process's clock. */
 export interface Refusal {
-  readonly stream: StreamName;
-  /** True: all streams of the account wait; false: the token lacks the permission for this one. */
-  readonly holdsAll: boolean;
+  /** The stream for which the token lacks the permission; empty: all streams of the account wait. */
+  readonly subject: string;
   readonly code: string;
   readonly advice: string;
   readonly sinceMs: number;
@@ -80,12 +89,8 @@ export interface WarehouseFacts {
   /** null: not read yet. */
   readonly accountsRead: AccountsRead | null;
   /** Why the database cannot be used, and since when by this process's clock; null: it responds. */
-  readonly problem: {
-    readonly code: string;
-    readonly message: string;
-    readonly advice: string;
-    readonly sinceMs: number;
-  } | null;
+  readonly problem:
+    (Pick<SafetySyncError, 'code' | 'message' | 'advice'> & { readonly sinceMs: number }) | null;
 }
 
 export type AlertChannel = 'webhook' | 'mail';

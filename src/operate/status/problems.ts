@@ -83,8 +83,8 @@ function causesOf({ account, streams, nowMs }: AccountState): Cause[] {
     }),
     stops: (stream) => subject === '' || subject === stream,
   });
-  const causes = refusals.map(({ stream, holdsAll, code, advice, sinceMs, nextTryMs }) =>
-    refused(holdsAll ? '' : stream, {
+  const causes = refusals.map(({ subject, code, advice, sinceMs, nextTryMs }) =>
+    refused(subject, {
       ...{ code, advice, sinceMs, note: `Next try in ${span(nextTryMs - nowMs)}.` },
     }),
   );

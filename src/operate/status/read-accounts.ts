@@ -52,18 +52,7 @@ interface AccountFacts {
   readonly change: AccountChange | null;
 }
 
-export interface AccountsRead {
-  /** Start of the read by the database's clock, ms; all values were read then or later. */
-  readonly databaseNowMs: number;
-  /** Start of the read by this process's clock. */
-  readonly readAtMs: number;
-  /** Migrations of tables: before them nothing can be stored or read. */
-  readonly pendingMigrations: number;
-  /** Tables are as they should be, and views are not yet. */
-  readonly arePendingViews: boolean;
-  /** Empty while migrations are pending. */
-  readonly accounts: ReadonlyMap<string, AccountFacts>;
-}
+export type AccountsRead = Readonly<Awaited<ReturnType<typeof readAccounts>>>;
 
 /** A row of `safety_sync.status`. After a refused first request an account has one without a stream. */
 interface StatusRow extends Record<string, unknown> {
@@ -108,15 +97,25 @@ export async function readAccounts(
   { db, query }: Pick<Connection, 'db' | 'query'>,
   accountIds: readonly string[],
   { clock = systemClock }: { readonly clock?: Pick<Clock, 'now'> } = {},
-): Promise<AccountsRead> {
+) {
   const [time] = await db.execute<{ now: number }>(sql`select ${msOf('clock_timestamp()')} as now`);
   const { pending, pendingTables, changed } = await readMigrationStatus({ query });
   // Our own view is made at once; until then nothing can be read by it.
   const isOwnPending = changed.some(({ name }) => name === 'safety_sync.status');
   const pendingMigrations = Math.max(pendingTables, isOwnPending ? 1 : 0);
-  const arePendingViews = pending > 0 && pendingMigrations === 0;
-  const read = { databaseNowMs: time?.now ?? 0, readAtMs: clock.now(), pendingMigrations, arePendingViews };
-  if (pendingMigrations > 0) return { ...read, accounts: new Map() };
+  const read = {
+    /** Start of the read by the database's clock, ms; all values were read then or later. */
+    databaseNowMs: time?.now ?? 0,
+    /** Start of the read by this process's clock. */
+    readAtMs: clock.now(),
+    /** Migrations of tables: before them nothing can be stored or read. */
+    pendingMigrations,
+    /** Tables are as they should be, and views are not yet. */
+    arePendingViews: pending > 0 && pendingMigrations === 0,
+    /** Empty while migrations are pending. */
+    accounts: new Map<string, AccountFacts>(),
+  };
+  if (pendingMigrations > 0) return read;
   await closeDeadRuns(db, accountIds);
   const rows = await db.execute<StatusRow>(sql`
     select account_id, stream, facts, open_pid as "openPid", to_json(not_offered) as "notOffered",

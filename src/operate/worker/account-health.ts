@@ -25,47 +25,47 @@ const TOLERANCE_MS = 50;
 
 type Asked = Pick<Account, 'log' | 'scheduled'> & { readonly api: Pick<Account['api'], 'hasNewToken'> };
 
-/** `lastSuccessMs`: of a stream, or of any of the account, also by another process. */
+/** `lastSuccessMs`: of a stream, or, empty, of any of the account, also by another process. */
 export function createAccountHealth(
   { log, scheduled, api }: Asked,
   clock: Clock,
-  lastSuccessMs: (stream: StreamName | null) => number,
+  lastSuccessMs: (subject: string) => number,
 ) {
-  /** By stream; null: all streams. `count`: refusals in a row, the last one at `atMs`. */
-  const held = new Map<StreamName | null, Refusal & Readonly<Record<'count' | 'atMs', number>>>();
+  /** By subject. `count`: refusals in a row, the last one at `atMs`. */
+  const held = new Map<string, Refusal & Readonly<Record<'count' | 'atMs', number>>>();
 
   /** A later success shows that the credentials are accepted. */
-  function refusalOf(key: StreamName | null) {
-    const refusal = held.get(key);
-    return refusal !== undefined && lastSuccessMs(key) <= refusal.atMs ? refusal : undefined;
+  function refusalOf(subject: string) {
+    const refusal = held.get(subject);
+    return refusal !== undefined && lastSuccessMs(subject) <= refusal.atMs ? refusal : undefined;
   }
-  const nextTryMs = (...keys: readonly (StreamName | null)[]): number =>
-    Math.max(...keys.map((key) => refusalOf(key)?.nextTryMs ?? 0));
-  const isWaiting = (...keys: readonly (StreamName | null)[]): boolean =>
-    clock.now() < nextTryMs(...keys) - TOLERANCE_MS;
+  const nextTryMs = (...subjects: readonly string[]): number =>
+    Math.max(...subjects.map((one) => refusalOf(one)?.nextTryMs ?? 0));
+  const isWaiting = (...subjects: readonly string[]): boolean =>
+    clock.now() < nextTryMs(...subjects) - TOLERANCE_MS;
 
   function refuse(stream: StreamName, { code, advice, requestId }: SafetySyncError): NextSync[] {
-    const key = code === 'token_permission' ? stream : null;
-    const before = refusalOf(key);
+    const subject = code === 'token_permission' ? stream : '';
+    const before = refusalOf(subject);
     // Runs of one tick end together: only the first refusal says something new.
-    if (before !== undefined && isWaiting(key) && !api.hasNewToken) return [];
+    if (before !== undefined && isWaiting(subject) && !api.hasNewToken) return [];
     const count = (before?.count ?? 0) + 1;
     const inMs = backoff(count, DELAYS);
     const nowMs = clock.now();
     const times = { sinceMs: before?.sinceMs ?? nowMs, atMs: nowMs, nextTryMs: nowMs + inMs };
-    held.set(key, { stream, holdsAll: key === null, code, advice, count, ...times });
+    held.set(subject, { subject, code, advice, count, ...times });
     log.error(
       { stream, error_code: code, request_id: requestId, next_try_ms: inMs },
-      `THE SERVICE REFUSES THE CREDENTIALS (${code}): ${key === null ? 'nothing is' : `${key} is not`} requested; the next try is in ${formatDuration(inMs)}. ${advice}`,
+      `THE SERVICE REFUSES THE CREDENTIALS (${code}): ${subject === '' ? 'nothing is' : `${subject} is not`} requested; the next try is in ${formatDuration(inMs)}. ${advice}`,
     );
     return [{ stream, inMs }];
   }
 
   return {
     /** False: the stream must not be requested now. */
-    mayRun: (stream: StreamName): boolean => !isWaiting(null, stream) || api.hasNewToken,
+    mayRun: (stream: StreamName): boolean => !isWaiting('', stream) || api.hasNewToken,
     /** 0: the stream is not held. */
-    nextTryMs: (stream: StreamName): number => nextTryMs(null, stream),
+    nextTryMs: (stream: StreamName): number => nextTryMs('', stream),
     /** Consequences of the result of a run. */
     end(result: RunResult): NextSync[] {
       const { stream, requests } = result;
@@ -78,7 +78,7 @@ export function createAccountHealth(
         !(failure.recovery === 'retry' || failure.code === 'interrupted' || isOutage(failure));
       if (requests === 0 || !isAnswered) return [];
       // Also a token that lacks a permission is a valid one.
-      const isAccepted = held.delete(null);
+      const isAccepted = held.delete('');
       if (isAccepted)
         log.info({ stream }, 'the service accepts the credentials again; every stream is synced now');
       const next = isAccepted ? scheduled.filter((one) => one !== stream) : [];

@@ -38,7 +38,7 @@ export function createAccountRunner(options: AccountRunnerOptions) {
   const { log, id } = account;
   const health = createAccountHealth(account, clock, (asked) => {
     const { streams = [] } = monitor.latest.accountsRead?.accounts.get(id) ?? {};
-    const own = streams.filter(({ stream }) => asked === null || asked === stream);
+    const own = streams.filter(({ stream }) => ['', stream].includes(asked));
     return Math.max(0, ...own.map(({ lastSuccessMs }) => lastSuccessMs ?? 0));
   });
   /** Jobs with a last run that the database has cut off. */

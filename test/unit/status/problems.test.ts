@@ -17,8 +17,7 @@ type Account = NonNullable<Facts['accounts']>[number];
 const ago = (ms: number) => ({ lastSuccessMs: NOON - ms });
 const one = (account: Account): Facts => ({ accounts: [account] });
 const refusal = {
-  stream: 'resources',
-  holdsAll: true,
+  subject: '',
   code: 'token_inactive',
   advice: 'Have a new one issued.',
   sinceMs: NOON - 10 * MINUTE_MS,

@@ -48,7 +48,7 @@ it('refused credentials stop all requests for 15 minutes, then for 30, then for 
     expect(STREAM_NAMES.map((stream) => run(stream))).toEqual(STREAM_NAMES.map(() => null));
     time.passedMs += 1_000;
   }
-  expect(health.refusals).toMatchObject([{ holdsAll: true, code: 'token_inactive', sinceMs: NOON }]);
+  expect(health.refusals).toMatchObject([{ subject: '', code: 'token_inactive', sinceMs: NOON }]);
   expect(lines).toHaveLength(4);
 });
 
@@ -94,7 +94,7 @@ it('a token that lacks the permission for a stream stops that stream alone', () 
   const { run, time, health } = createFixture();
   expect(run('resources', forbidden)).toEqual([{ stream: 'resources', inMs: 15 * MINUTE_MS }]);
   expect([run('resources'), run('followups')]).toEqual([null, []]);
-  expect(health.refusals).toMatchObject([{ stream: 'resources', holdsAll: false }]);
+  expect(health.refusals).toMatchObject([{ subject: 'resources' }]);
   time.passedMs += 15 * MINUTE_MS;
   run('resources');
   expect(health.refusals).toEqual([]);
