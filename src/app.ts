@@ -239,7 +239,7 @@ export async function createApp(options: CreateAppOptions) {
     },
     async close() {
       await Promise.all(clients.map((client) => client.close()));
-      await warehouse.close();
+      await connection.close();
       await embedded?.release();
     },
   };

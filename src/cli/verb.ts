@@ -9,6 +9,7 @@ import type { Environment } from '../config/read-variables.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { nameSome } from '../shared/format.ts';
 import { SECOND_MS, sleep, untilAborted } from '../shared/time.ts';
+import { assertMigrated } from '../engine/database/migration-status.ts';
 import { settleProtection } from '../engine/sync/forget.ts';
 import { buildRunEvents } from '../operate/worker/run-log.ts';
 import { startTracing } from '../operate/worker/open-telemetry.ts';
@@ -153,7 +154,7 @@ async function prepare(app: App, needs: Needs): Promise<void> {
     const { applied } = await app.migrate({ mayStore });
     if (applied > 0) app.log.info({ applied }, 'the warehouse was migrated');
   } else {
-    await app.warehouse.assertMigrated();
+    await assertMigrated(app.connection);
     await mayStore();
   }
 }

@@ -92,13 +92,11 @@ export interface Confinement {
   readonly accounts: readonly string[];
 }
 
-export async function readConfinements(connection: TextQueries): Promise<Confinement[]> {
-  const rows = await connection.query<{ role: string; accounts: string }>(
-    `select r.rolname as role, to_json(a.accounts)::text as accounts
+export const readConfinements = (connection: TextQueries) =>
+  connection.query<Confinement>(
+    `select r.rolname as role, (select coalesce(json_agg(x order by x collate "C"), '[]') from unnest(a.accounts) x) as accounts
      from safety_sync.reader_accounts a join pg_roles r on r.oid = a.role order by 1`,
   );
-  return rows.map((row) => ({ role: row.role, accounts: (JSON.parse(row.accounts) as string[]).toSorted() }));
-}
 
 /** See `MISSING`. */
 export const readMissing = async (connection: TextQueries): Promise<readonly string[]> =>

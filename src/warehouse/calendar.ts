@@ -41,6 +41,4 @@ exception when insufficient_privilege then null;
 end $$`;
 
 /** Adds the days that are missing up to ten years from today; writes nothing when none are. */
-export async function extendCalendar(connection: Connection): Promise<void> {
-  await connection.query(EXTEND);
-}
+export const extendCalendar = (connection: Connection) => connection.query(EXTEND);

@@ -22,15 +22,15 @@ import { OWN_SETTINGS } from '../engine/database/session-settings.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { HAS_ACCOUNT } from './access.ts';
-import { readCitus } from './citus.ts';
+import { isDistributed } from './citus.ts';
 
 /** A table with an `account_id`, and its child tables. */
 interface AccountTable {
   readonly name: string;
   /** Columns of the primary key, with commas between. */
   readonly key: string;
-  /** JSON: the columns that hold the id of the row, by name of a child: foreign keys hold after every statement. */
-  readonly children: string;
+  /** The columns that hold the id of the row, by name of a child: foreign keys hold after every statement. */
+  readonly children: Readonly<Record<string, string>>;
 }
 
 /** A worker or a check writes a row or two there for every configured account, before anything is stored. */
@@ -52,7 +52,7 @@ const ACCOUNT_TABLES = `select format('%I.%I', n.nspname, c.relname) as name, (
     with recursive k (oid, attnum) as (
       select conrelid, conkey[2] from pg_constraint where contype = 'f' and confrelid = c.oid
       union select f.conrelid, f.conkey[2] from k join pg_constraint f on f.contype = 'f' and f.confrelid = k.oid)
-    select coalesce(json_object_agg(format('safety.%I', t.relname), a.attname), '{}')::text
+    select coalesce(json_object_agg(format('safety.%I', t.relname), a.attname), '{}')
     from k join pg_class t on t.oid = k.oid join pg_attribute a on a.attrelid = k.oid and a.attnum = k.attnum) as children
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and ${HAS_ACCOUNT} and c.relname <> 'account_changes'
@@ -78,7 +78,7 @@ const ROWS_AT_ONCE = 1000;
 /** Changes the next rows of an account; returns their number. `$1`: the account, `$2`: its new name, if it gets one. */
 function changeStatement({ name, key, children }: AccountTable, isRename: boolean): string {
   const id = key.split(', ')[1];
-  const ofChildren = Object.entries(JSON.parse(children) as Readonly<Record<string, string>>).map(
+  const ofChildren = Object.entries(children).map(
     ([child, column], index) => `child_${index} as (update ${child} c set account_id = $2 from next
       where c.account_id = $1 and c.${column} = next.${id}), `,
   );
@@ -141,7 +141,7 @@ async function hasBegun(connection: TextQueries, { from, to }: AccountChange): P
 /** Every statement is a step that is committed alone. */
 async function changeTables(session: TextQueries, { from, to }: AccountChange, signal: AbortSignal) {
   const tables = await readTables(session);
-  const children = tables.flatMap((table) => Object.keys(JSON.parse(table.children) as object));
+  const children = tables.flatMap((table) => Object.keys(table.children));
   for (const table of tables) {
     const { name } = table;
     if (children.includes(name)) continue;
@@ -177,7 +177,7 @@ export async function changeAccount(
 ): Promise<void> {
   const { from, to } = change;
   await withLocks(databaseUrl, to === null ? [from] : [from, to], async (session) => {
-    if (to !== null && (await readCitus(session))?.isDistributed === true) {
+    if (to !== null && (await isDistributed(session))) {
       throw usageError(
         'on a Citus cluster rows lie where the name of their account puts them: it cannot be changed',
         `Configure ${to}, let it read everything anew (safety-sync sync), and then: ${commandOf({ from, to: null })}`,

@@ -29,23 +29,16 @@ const UNPLACED = `with recursive ours as (
     and p.partmethod::text is distinct from case when c.name = any ($1::text[]) then 'n' else 'h' end
   order by (select max(depth) from depths d where d.oid = c.oid), c.name <> '${FIRST_TABLE}', c.name`;
 
-/** undefined: this database has no Citus. */
-export async function readCitus(connection: TextQueries) {
-  const [extension] = await connection.query<{ version: string }>(
-    `select extversion as version from pg_extension where extname = 'citus'`,
+/** A row with the version, for example `13.2-1`; none: this database has no Citus. */
+const READ_EXTENSION = `select extversion as version from pg_extension where extname = 'citus'`;
+
+/** Whether `migrate --citus` has been run. */
+export async function isDistributed(connection: TextQueries): Promise<boolean> {
+  if ((await connection.query(READ_EXTENSION)).length === 0) return false;
+  const placed = await connection.query(
+    `select from pg_dist_partition where logicalrelid = to_regclass('${FIRST_TABLE}') and partmethod = 'h'`,
   );
-  if (extension === undefined) return undefined;
-  const [found] = await connection.query<{ isCoordinator: boolean; isDistributed: boolean }>(
-    `select citus_is_coordinator() as "isCoordinator",
-       exists (select from pg_dist_partition where logicalrelid = to_regclass('${FIRST_TABLE}') and partmethod = 'h') as "isDistributed"`,
-  );
-  return {
-    /** Version of the installed extension, for example `13.2-1`. */
-    version: extension.version,
-    isCoordinator: found?.isCoordinator === true,
-    /** `migrate --citus` has been run. */
-    isDistributed: found?.isDistributed === true,
-  };
+  return placed.length > 0;
 }
 
 /** A role is confined to accounts. */
@@ -53,11 +46,12 @@ const READ_POLICY = `select from pg_policy p join pg_class c on c.oid = p.polrel
 
 /** Checks that the tables can be distributed. Error: `citus_unfit`. */
 export async function assertCitus(connection: TextQueries): Promise<void> {
-  const citus = await readCitus(connection);
+  const [citus] = await connection.query<{ version: string }>(READ_EXTENSION);
   let found: string | undefined;
   if (citus === undefined) found = 'does not have the extension citus';
   else if (Number.parseInt(citus.version, 10) < OLDEST_CITUS) found = `has Citus ${citus.version}`;
-  else if (!citus.isCoordinator) found = 'is a worker node of the cluster';
+  else if ((await connection.query('select where citus_is_coordinator()')).length === 0)
+    found = 'is a worker node of the cluster';
   else if ((await connection.query(READ_POLICY)).length > 0) found = 'confines roles to accounts';
   if (found !== undefined) throw new SafetySyncError('citus_unfit', `this database ${found}`);
 }
@@ -91,10 +85,6 @@ export async function distribute(connection: TextQueries): Promise<readonly stri
   return tables.map(({ name }) => name);
 }
 
-/** The last of the rights below. */
-const MAY_READ_CONTROL = `select has_column_privilege(oid, 'safety_sync.sources', 'service_name', 'select') as may
-  from pg_roles where rolname = '${READER_ROLE}'`;
-
 /**
  * The views `safety.accounts`, `freshness` and `people` read the control tables as their owner, but Citus sends the
  * content of a view to the nodes as a statement of the current user. So the reader may read those columns,
@@ -102,6 +92,8 @@ const MAY_READ_CONTROL = `select has_column_privilege(oid, 'safety_sync.sources'
  */
 const LET_READ_CONTROL = `do $$
 begin
+  if (select has_column_privilege(oid, 'safety_sync.sources', 'service_name', 'select') from pg_roles
+      where rolname = '${READER_ROLE}') is distinct from false then return; end if;
   grant usage on schema safety_sync to ${READER_ROLE};
   grant select (account_id, stream, last_success_at, watermark, calculated_at, backfill_started_at, read_parts, complete_until)
     on safety_sync.stream_state to ${READER_ROLE};
@@ -112,8 +104,5 @@ begin
 exception when insufficient_privilege then null;
 end $$`;
 
-/** Grants the reader's missing rights, if there is a reader, as far as this user may. */
-export async function grantControl(connection: TextQueries): Promise<void> {
-  const [reader] = await connection.query<{ may: boolean }>(MAY_READ_CONTROL);
-  if (reader?.may === false) await connection.query(LET_READ_CONTROL);
-}
+/** Grants the reader's missing rights, if there is a reader, as far as this user may. The last of the rights tells of all. */
+export const grantControl = (connection: TextQueries) => connection.query(LET_READ_CONTROL);

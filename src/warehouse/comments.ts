@@ -37,8 +37,8 @@ function commentOf({ schema, relation, name }: Commented): string | null {
   return (name === null ? described?.comment : meaningOf(described, name)) ?? null;
 }
 
-/** Writes the comments that are missing or differ; none where this user is not the owner. Returns how many. */
-export async function writeComments(connection: Connection): Promise<number> {
+/** Writes the comments that are missing or differ; none where this user is not the owner. */
+export async function writeComments(connection: Connection): Promise<void> {
   const rows = await connection.query<Commented>(COMMENTED);
   const statements = rows.flatMap((row) => {
     const meaning = commentOf(row);
@@ -50,5 +50,4 @@ export async function writeComments(connection: Connection): Promise<number> {
     // As one block: a statement sent with parameters may not hold several.
     await connection.query(`do $comments$ begin ${statements.join('; ')}; end $comments$`);
   }
-  return statements.length;
 }

@@ -12,7 +12,7 @@ import { MINUTE_MS, SECOND_MS, sleep } from '../shared/time.ts';
 import { VERSION } from '../version.ts';
 import { completeAccess } from './access.ts';
 import { extendCalendar } from './calendar.ts';
-import { assertCitus, distribute, grantControl, readCitus } from './citus.ts';
+import { assertCitus, distribute, grantControl, isDistributed } from './citus.ts';
 import { writeComments } from './comments.ts';
 import { applyStep, dropViews, planViews, readViewsInTheWay, type ViewStep } from './migrate-views.ts';
 import { grantReader } from './reader-role.ts';
@@ -75,13 +75,13 @@ async function endRuns(connection: Connection): Promise<void> {
 async function migrateTables(
   connection: Connection,
   status: MigrationStatus,
-  isDistributed: boolean,
+  isSpread: boolean,
 ): Promise<ViewStep[]> {
   const missing = MIGRATION_FILES.slice(MIGRATION_FILES.length - status.pendingTables);
   const isNew = missing.length === MIGRATION_FILES.length;
   if (missing.length > 0 && !isNew) await endRuns(connection);
   // Statements over several tables that foreign keys tie together, in one transaction.
-  if (isDistributed) await connection.query(`set local citus.multi_shard_modify_mode = 'sequential'`);
+  if (isSpread) await connection.query(`set local citus.multi_shard_modify_mode = 'sequential'`);
   const inTheWay: string[] = [];
   const grants: string[] = [];
   for (const { sql: statements, hash, folderMillis } of missing) {
@@ -91,7 +91,7 @@ async function migrateTables(
       grants.push(...(await dropViews(connection, views)));
       await connection.query(statement);
       // A new table has to be distributed before the next statement refers to it.
-      if (isDistributed && /create table/i.test(statement)) await distribute(connection);
+      if (isSpread && /create table/i.test(statement)) await distribute(connection);
     }
     await connection.query(`insert into ${LEDGER} (hash, created_at, program_version) values ($1, $2, $3)`, [
       hash,
@@ -184,10 +184,10 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
       throw new SafetySyncError('database_error', message, { advice: ENCODING_ADVICE });
     }
     if (status.pending > 0) for (const statement of CREATE_LEDGER) await connection.query(statement);
-    const isDistributed = (await readCitus(connection))?.isDistributed === true;
-    const steps = await inTransaction(() => migrateTables(connection, status, isDistributed));
+    const isSpread = await isDistributed(connection);
+    const steps = await inTransaction(() => migrateTables(connection, status, isSpread));
     /** Tables that were distributed now. */
-    const distributed = onCitus || isDistributed ? await distribute(connection) : [];
+    const distributed = onCitus || isSpread ? await distribute(connection) : [];
     await extendCalendar(connection);
     await onTables?.();
     for (const step of steps) await inTransaction(() => applyStep(connection, step));
@@ -195,7 +195,7 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
     await inTransaction(() => completeAccess(connection));
     await writeComments(connection);
     const readerAdvice = await grantReader(connection);
-    if (onCitus || isDistributed) await grantControl(connection);
+    if (onCitus || isSpread) await grantControl(connection);
     return { applied: status.pending, known: status.known, readerAdvice, distributed };
   } finally {
     await watcher.close();

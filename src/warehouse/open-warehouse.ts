@@ -2,7 +2,6 @@ import { SafetySyncError } from '../shared/errors.ts';
 import { READ_ONLY_ADVICE } from '../engine/database/database-error.ts';
 import { openConnection } from '../engine/database/connection.ts';
 import { migrateDatabase, type MigrateOptions } from './migrate.ts';
-import { assertMigrated } from '../engine/database/migration-status.ts';
 
 /** In addition to the sessions of runs, each with a connection of its own. */
 const MAX_CONNECTIONS = 3;
@@ -23,8 +22,6 @@ export function openWarehouse(
     connection,
     /** Applies the missing migrations. */
     migrate: (options?: MigrateOptions) => migrateDatabase(currentUrl(), { ...options, warn, signal }),
-    /** Errors: `database_not_migrated`, `database_newer`. */
-    assertMigrated: () => assertMigrated(connection),
     /** Opens a connection in addition to the existing ones, and closes it. Error: `database_unreachable`, also if it is read-only. */
     async tryConnecting() {
       const tried = openConnection({ url: currentUrl() });
@@ -55,6 +52,5 @@ export function openWarehouse(
         await Promise.all(two.map((client) => client.close()));
       }
     },
-    close: () => connection.close(),
   };
 }

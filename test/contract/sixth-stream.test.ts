@@ -4,7 +4,7 @@
  */
 
 import { afterAll, beforeAll, expect } from 'vitest';
-import { distribute, readCitus } from '../../src/warehouse/citus.ts';
+import { distribute, isDistributed } from '../../src/warehouse/citus.ts';
 import { type Method, RecordTable, type Sandbox } from '../../src/sandbox/index.ts';
 import { bookkeeping, safetyTable } from '../../src/engine/streams/columns.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
@@ -98,7 +98,7 @@ async function createWorker(options: TestWorkerOptions): Promise<TestWorker> {
   const worker = await createTestWorker({ ...options, sandbox });
   sitesOf.set(worker.sandbox, sites);
   await worker.query(MIGRATION);
-  if ((await readCitus(worker.connection)) !== undefined) await distribute(worker.connection);
+  if (await isDistributed(worker.connection)) await distribute(worker.connection);
   return worker;
 }
 

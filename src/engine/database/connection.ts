@@ -213,7 +213,7 @@ export function openConnection(options: ConnectionOptions) {
 
   return {
     db: drizzle(followed(client) as unknown as postgres.Sql),
-    /** Runs one statement as text; parameters and results are text, numbers, booleans or null. */
+    /** Runs one statement as text; parameters and results are text, numbers, booleans or null, results also JSON. */
     async query<Row>(text: string, parameters: readonly unknown[] = []): Promise<Row[]> {
       return (await ask(client, [text, parameters as never[], { prepare: true }])) as Row[];
     },
