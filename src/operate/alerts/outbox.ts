@@ -20,11 +20,11 @@ export interface AlertRow extends OutboxRow {
 export const isAlert = (row: OutboxRow): row is AlertRow => row.channel !== 'report';
 
 /** A line break separates the fields, because names of accounts and events have none. */
-export const textOfKey = ({
-  account_id,
-  event,
-  subject,
-}: Pick<OutboxRow, 'account_id' | 'event' | 'subject'>): string => [account_id, event, subject].join('\n');
+export const textOfKey = ({ account_id, event, subject }: AlertRow): string =>
+  [account_id, event, subject].join('\n');
+
+/** Nothing of the alert is left to send, so its row is deleted. */
+export const isOver = ({ ended_at, due_at }: OutboxRow): boolean => ended_at !== null && due_at === null;
 
 /**
  * Works if no other worker does, in a session of its own; the end of the session releases the lock. Without a
@@ -58,20 +58,18 @@ export const failedReportsOf = (rows: readonly OutboxRow[]): ReadonlyMap<string,
     rows.flatMap((row) => (isAlert(row) || row.problem === null ? [] : [[row.account_id, row.problem]])),
   );
 
-export async function saveRows(db: Queryable, rows: readonly OutboxRow[]): Promise<void> {
-  if (rows.length === 0) return;
+export async function writeRows(db: Queryable, rows: readonly OutboxRow[]): Promise<void> {
+  for (const { account_id, event, subject, channel } of rows.filter(isOver))
+    await db.delete(outbox).where(sql`account_id = ${account_id} and event = ${event}
+      and subject = ${subject} and channel = ${channel}`);
+  const staying = rows.filter((row) => !isOver(row));
+  if (staying.length === 0) return;
   const { account_id, event, subject, channel, ...others } = getTableColumns(outbox);
   await db
     .insert(outbox)
-    .values([...rows])
+    .values(staying)
     .onConflictDoUpdate({
       target: [account_id, event, subject, channel],
       set: Object.fromEntries(Object.keys(others).map((name) => [name, sql.raw(`excluded.${name}`)])),
     });
-}
-
-export async function deleteRows(db: Queryable, rows: readonly OutboxRow[]): Promise<void> {
-  for (const { account_id, event, subject, channel } of rows)
-    await db.delete(outbox).where(sql`account_id = ${account_id} and event = ${event}
-      and subject = ${subject} and channel = ${channel}`);
 }

@@ -39,9 +39,6 @@ const isHidden = ({ account_id, subject }: AlertRow, problems: readonly Problem[
       ['', subject, subject.replace('reconcile of ', '')].includes(one.subject),
   );
 
-/** Nothing of the alert is left to send, so its row is deleted. */
-export const isOver = ({ ended_at, due_at }: AlertRow): boolean => ended_at !== null && due_at === null;
-
 /** Returns the rows of the channel that change, and those of its next message. */
 export function planAlerts({ rows: all, told, now: status, channel, afterMs }: PlanOptions) {
   const { nowMs, accounts } = status;

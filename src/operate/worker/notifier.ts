@@ -18,15 +18,15 @@ import { createMail } from '../alerts/mail.ts';
 import { toMessage } from '../alerts/message.ts';
 import {
   type AlertRow,
-  deleteRows,
   failedReportsOf,
   isAlert,
+  isOver,
   readOutbox,
-  saveRows,
   takeTurn,
   textOfKey,
+  writeRows,
 } from '../alerts/outbox.ts';
-import { alertsOf, isOver, planAlerts } from '../alerts/plan-alerts.ts';
+import { alertsOf, planAlerts } from '../alerts/plan-alerts.ts';
 import { createWebhook } from '../alerts/webhook.ts';
 
 /** Channels for alerts. Without any, no alerts are sent. */
@@ -107,13 +107,7 @@ export function createNotifier({ app, channels, status, onAway }: NotifierOption
 
   const rowsOf = (one: Queryable): Rows => ({
     read: async () => (await readOutbox(one, accountIds)).filter(isAlert),
-    async write(rows) {
-      await saveRows(
-        one,
-        rows.filter((row) => !isOver(row)),
-      );
-      await deleteRows(one, rows.filter(isOver));
-    },
+    write: (rows) => writeRows(one, rows),
   });
 
   const memory: Rows = {

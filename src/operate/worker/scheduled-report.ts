@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import cron from 'node-cron';
 import type { Account, App } from '../../app.ts';
 import type { ReportConfig } from '../../config/notification-config.ts';
-import { type OutboxRow, readOutbox, saveRows, takeTurn } from '../alerts/outbox.ts';
+import { type OutboxRow, readOutbox, takeTurn, writeRows } from '../alerts/outbox.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { toDatabaseError, toKnownError } from '../../engine/database/database-error.ts';
 import { backoff } from '../../shared/backoff.ts';
@@ -98,7 +98,7 @@ export function createScheduledReport(app: App, config: ReportConfig, now: () =>
       ...{ began_at: toIso(now()), ended_at: null, sent_at: null, tries: 0, problem: null },
       due_at: toIso(nextReportMs(config.cron, timezone, now())),
     };
-    await saveRows(one, [row === undefined ? plan : await attempt(row, account, signal)]);
+    await writeRows(one, [row === undefined ? plan : await attempt(row, account, signal)]);
   }
 
   return async (signal: AbortSignal): Promise<void> => {
