@@ -1,10 +1,10 @@
 /** How stored data differs from the settings. */
-import type { AccountConfig } from '../../config/account-config.ts';
 import { readStoredPartitions } from '../../engine/control-tables/met-ids.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { needsCleaning } from '../../engine/control-tables/stored-privacy.ts';
 import { type PrivacySettings, readPolicies, type StreamPolicies } from '../../engine/privacy/settings.ts';
 import { describeUnread, UNREAD_ADVICE, unreadOf } from '../../engine/streams/unread-partitions.ts';
+import type { JudgedAccount } from './facts.ts';
 
 /** Describes stored data that the privacy settings forbid, and the command that removes it; null: there is none. */
 function describeUncleaned(all: readonly StreamPolicies[]): string | null {
@@ -15,15 +15,10 @@ function describeUncleaned(all: readonly StreamPolicies[]): string | null {
   return `Stored data does not match the privacy settings yet: ${names.join(', ')}. The next run of each stream rewrites it; to rewrite it now: safety-sync sync STREAM`;
 }
 
-interface ComparedAccount {
-  readonly id: string;
-  readonly config: Pick<AccountConfig, 'equipmentTypes'>;
-}
-
 /** By account: the differences, one sentence each, and stored equipment of types that are not configured. */
 export async function readDifferences(
   db: Queryable,
-  accounts: readonly ComparedAccount[],
+  accounts: readonly Pick<JudgedAccount, 'id' | 'config'>[],
   privacy: PrivacySettings,
 ) {
   const ids = accounts.map(({ id }) => id);

@@ -5,6 +5,7 @@ import { readRuns } from '../../engine/control-tables/runs.ts';
 import type { PrivacySettings } from '../../engine/privacy/settings.ts';
 import type { IssueKind, StreamName } from '../../engine/streams/stream.ts';
 import { readDifferences } from './differences.ts';
+import type { JudgedAccount } from './facts.ts';
 import { countRows } from './read-volumes.ts';
 
 /** Most runs in the list of recent runs. */
@@ -20,21 +21,19 @@ interface IssueGroup extends Record<string, unknown> {
   readonly problem: string;
 }
 
-export interface AccountDetail extends Awaited<ReturnType<typeof readDetail>> {
-  /** Soonest first. */
-  readonly nextRuns: readonly {
-    readonly stream: StreamName;
-    readonly kind: 'sync' | 'reconcile';
-    readonly atMs: number;
-  }[];
-  /** Time zone of the schedules. */
-  readonly timezone: string;
+export type AccountDetail = Awaited<ReturnType<typeof readDetail>>;
+
+interface NextRun {
+  readonly stream: StreamName;
+  readonly kind: 'sync' | 'reconcile';
+  readonly atMs: number;
 }
 
+/** `nextRuns`: soonest first. */
 export async function readDetail(
   db: Queryable,
-  account: Parameters<typeof readDifferences>[1][number],
-  privacy: PrivacySettings,
+  account: Pick<JudgedAccount, 'id' | 'config'>,
+  { privacy, nextRuns }: { readonly privacy: PrivacySettings; readonly nextRuns: readonly NextRun[] },
 ) {
   const { id } = account;
   const runs = await readRuns(db, [id], { limit: LISTED_RUNS });
@@ -51,5 +50,8 @@ export async function readDetail(
     /** Live rows of each stream. */
     liveRows: Object.fromEntries(counts.map(({ stream, live }) => [stream, live])),
     differences: differences.get(id)?.texts ?? [],
+    nextRuns,
+    /** Time zone of the schedules. */
+    timezone: account.config.schedule.timezone,
   };
 }

@@ -52,15 +52,15 @@ export function createWorkerStatus({ app, monitor, runners, ...sources }: Worker
       const runner = runners.find(({ account: { id } }) => id === accountId);
       if (runner === undefined || problem !== null || accountsRead?.pendingMigrations !== 0) return null;
       const { account, health } = runner;
-      const read = readDetail(db, account, config.privacy).catch(() => null);
-      const result = await withTimeout(read, DETAIL_TIMEOUT_MS);
-      if (!result.inTime || result.value === null) return null;
       const nowMs = clock.now();
       const nextRuns = sources.scheduler.nextRuns(accountId).map(({ inMs, ...next }) => ({
         ...next,
         atMs: Math.max(nowMs + inMs, health.nextTryMs(next.stream)),
       }));
-      return { ...result.value, nextRuns, timezone: account.config.schedule.timezone };
+      const { privacy } = config;
+      const read = readDetail(db, account, { privacy, nextRuns }).catch(() => null);
+      const result = await withTimeout(read, DETAIL_TIMEOUT_MS);
+      return result.inTime ? result.value : null;
     },
   };
 }
