@@ -8,8 +8,8 @@ import { findAccounts } from './accounts.ts';
 import { type Environment, readVariables, requireSet } from './read-variables.ts';
 import { privacyProblems } from './privacy-columns.ts';
 import { notificationsOf } from './notification-config.ts';
-import { describeUnknown, findUnknownVariables } from './unknown-variables.ts';
-import { SECRETS, VARIABLES } from './variables.ts';
+import { describeUnknown } from './unknown-variables.ts';
+import { SECRETS } from './variables.ts';
 
 interface LoadConfigOptions {
   /** The verb sends requests to the service: base URL and token are required. */
@@ -67,7 +67,7 @@ export function loadConfig(env: Environment, options: LoadConfigOptions) {
     requireSet(read, 'PRIVACY_KEY', 'PRIVACY_PSEUDONYMIZE needs it (or PRIVACY_KEY_FILE)');
   if (env['SAFETY_SYNC_CONTAINER'])
     requireSet(read, 'DATABASE_URL', 'in the container image the warehouse is a PostgreSQL of yours');
-  const unknown = describeUnknown(findUnknownVariables(env, Object.keys(VARIABLES)));
+  const unknown = describeUnknown(env);
   if (problems.length > 0) {
     // The right one may be missing for it.
     if (unknown !== null) problems.push(unknown);

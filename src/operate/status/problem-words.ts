@@ -8,20 +8,6 @@ import { adviceOf, type Wait } from '../../shared/errors.ts';
 import { capital, formatDuration } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
 
-/** Problems that are sent as alerts, and others that are only shown. */
-export type ProblemKind =
-  | AlertEvent
-  | 'never_synced'
-  | 'held_up'
-  | 'changing'
-  | 'differs'
-  | 'request_limit'
-  | 'no_worker'
-  | 'alerts_refused'
-  | 'migrating'
-  | 'starting'
-  | 'stopping';
-
 export interface Problem {
   readonly kind: ProblemKind;
   /** null: every account. */
@@ -159,8 +145,8 @@ const ALERTS = {
 export type AlertEvent = keyof typeof ALERTS;
 export const ALERT_WORDS: Readonly<Record<AlertEvent, AlertWords>> = ALERTS;
 
-const WORDS: Readonly<Record<ProblemKind, Words>> = {
-  ...ALERT_WORDS,
+/** Problems that are only shown. */
+const SHOWN = {
   never_synced: { is: streams('has never been synced', 'have never been synced') },
   held_up: { is: (subjects) => `runs of ${streamNames(subjects)} are held up` },
   changing: { is: () => 'a change of the account was not finished' },
@@ -177,7 +163,10 @@ const WORDS: Readonly<Record<ProblemKind, Words>> = {
   migrating: { is: () => 'the warehouse is being migrated' },
   starting: { is: () => 'the worker is starting' },
   stopping: { is: () => 'the worker is stopping' },
-};
+} satisfies Readonly<Record<string, Words>>;
+
+export type ProblemKind = AlertEvent | keyof typeof SHOWN;
+const WORDS: Readonly<Record<ProblemKind, Words>> = { ...ALERTS, ...SHOWN };
 
 export const problem = ({
   kind,

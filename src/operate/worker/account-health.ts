@@ -4,7 +4,7 @@
  * because it sends no sign of its return.
  */
 import type { Account } from '../../app.ts';
-import { type Backoff, backoff } from '../../shared/backoff.ts';
+import { backoff } from '../../shared/backoff.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../../shared/time.ts';
@@ -19,7 +19,7 @@ export interface NextSync {
   readonly inMs: number;
 }
 
-const DELAYS: Backoff = { firstMs: 15 * MINUTE_MS, mostMs: HOUR_MS };
+const DELAYS = { firstMs: 15 * MINUTE_MS, mostMs: HOUR_MS };
 /** Tolerance for timers that fire early. */
 const TOLERANCE_MS = 50;
 

@@ -12,13 +12,6 @@ import { type Along, listTable } from './list-table.ts';
 import { LIST_NAMES, LISTS } from './lists.ts';
 import type { Report } from './read-report.ts';
 
-interface Section {
-  readonly id: string;
-  readonly title: string;
-  readonly lead: string;
-  readonly body: HtmlValue;
-}
-
 const KINDS = [
   ['field_office', 'By office', 'Office'],
   ['field_office_group', 'By group of offices', 'Group'],
@@ -30,7 +23,7 @@ const KINDS = [
 ] as const;
 const SHOWN_AREAS = 10;
 
-function areas(report: Report, along: Along): Section {
+function areas(report: Report, along: Along) {
   const kinds = groupBy(report.lists.areas.rows, (row) => String(row['area_kind']));
   const tables = KINDS.map(([kind, caption, title]) => {
     const rows = kinds.find(([row]) => row['area_kind'] === kind) ?? [];
@@ -57,7 +50,7 @@ function areas(report: Report, along: Along): Section {
   return { id: 'areas', title: 'How each area stands', lead, body: [tables, note] };
 }
 
-function followups(report: Report, along: Along): Section {
+function followups(report: Report, along: Along) {
   const { figures: f, trends } = report;
   const { followupsByDay: days } = trends;
   const before = days.find(({ date }) => date === dayAfter(report.today, -7))?.open;
@@ -81,7 +74,7 @@ function followups(report: Report, along: Along): Section {
   };
 }
 
-function training(report: Report, along: Along): Section {
+function training(report: Report, along: Along) {
   const { figures: f, trends } = report;
   const days = trends.trainingByDay.map((row) => [row.date, (100 * row.compliant) / row.needing] as const);
   return {
@@ -111,7 +104,7 @@ function training(report: Report, along: Along): Section {
   };
 }
 
-function equipment(report: Report, along: Along): Section {
+function equipment(report: Report, along: Along) {
   const { figures: f, trends } = report;
   const { inspections_fell_due: due, inspections_in_time: inTime } = f;
   const days = trends.equipmentByDay.map((row) => [row.date, row.expired] as const);
@@ -141,7 +134,7 @@ function files({ xlsx, csvOf, command }: Along): HtmlValue {
   ];
 }
 
-function aboutData(report: Report, along: Along): Section {
+function aboutData(report: Report, along: Along) {
   const { parts, timezone } = report;
   return {
     id: 'data',
@@ -164,7 +157,7 @@ function aboutData(report: Report, along: Along): Section {
   };
 }
 
-export function sectionsOf(report: Report, along: Along): Section[] {
+export function sectionsOf(report: Report, along: Along) {
   const { lists, figures } = report;
   const sections = [
     [lists.areas.total, areas],
