@@ -4,12 +4,7 @@ import { SECRETS, token, VARIABLES, type VariableValues } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface ReadVariables {
-  /** The default, where a variable is not set or not usable. */
-  readonly values: VariableValues;
-  /** One sentence for each bad value; the further checks add theirs. */
-  readonly problems: string[];
-}
+export type ReadVariables = Readonly<ReturnType<typeof readVariables>>;
 
 /** Whether there is already a problem with this variable, or with one of this prefix. */
 export const isNamed = (problems: readonly string[], variable: string): boolean =>
@@ -84,8 +79,10 @@ export const isSet = (env: Environment, name: string): boolean =>
   (env[name] ?? '') !== '' || (env[`${name}_FILE`] ?? '') !== '';
 
 /** Reads every variable, from itself or from the file that `NAME_FILE` names; collects all problems. */
-export function readVariables(env: Environment): ReadVariables {
+export function readVariables(env: Environment) {
+  /** The default, where a variable is not set or not usable. */
   const values: Record<string, unknown> = {};
+  /** One sentence for each bad value; the further checks add theirs. */
   const problems: string[] = [];
   /** undefined: not set, or a problem. */
   function textOf(name: string): string | undefined {

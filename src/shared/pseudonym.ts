@@ -1,12 +1,7 @@
 /** Keyed hashes in the place of protected texts: equal texts have equal hashes, and a comparison needs the secret. */
 import { createHmac, hash } from 'node:crypto';
 
-export interface Pseudonyms {
-  /** Returns a pseudonym unchanged, because stored values are processed again. */
-  of(text: string): string;
-  /** Identifies the secret without disclosing it. */
-  readonly secretId: string;
-}
+export type Pseudonyms = Readonly<ReturnType<typeof createPseudonyms>>;
 
 /** Also of a shortened one. */
 export const PSEUDONYM_PREFIX = 'pseudonym:';
@@ -22,12 +17,13 @@ export const isPseudonym = (text: string): boolean => PSEUDONYM.test(text);
 /** Number of values with a cached pseudonym, because values repeat. */
 const MOST_KNOWN = 50_000;
 
-export function createPseudonyms(secret: string): Pseudonyms {
+export function createPseudonyms(secret: string) {
   const known = new Map<string, string>();
   const hmac = (text: string): string =>
     createHmac('sha256', secret).update(text).digest('hex').slice(0, HEX_DIGITS);
   return {
-    of(text) {
+    /** Returns a pseudonym unchanged, because stored values are processed again. */
+    of(text: string): string {
       if (isPseudonym(text)) return text;
       let pseudonym = known.get(text);
       if (pseudonym === undefined) {
@@ -37,6 +33,7 @@ export function createPseudonyms(secret: string): Pseudonyms {
       }
       return pseudonym;
     },
+    /** Identifies the secret without disclosing it. */
     secretId: hash('sha256', hmac('safety-sync: which key this is')).slice(0, HEX_DIGITS),
   };
 }

@@ -16,18 +16,11 @@ export type Recovery =
   /** The caller's input is unusable: no work was tried. Exit code 2. */
   | 'fix_usage';
 
-/** docs/errors.md is generated from these texts. */
-export interface ErrorKind {
-  readonly recovery: Recovery;
-  /** The situation, in Markdown. */
-  readonly meaning: string;
-  /** The next step of an operator in a sentence, as plain text: outputs, logs and alerts end with it. */
-  readonly advice: string;
-}
-
-const kindOf =
-  (recovery: Recovery) =>
-  (meaning: string, advice: string): ErrorKind => ({ recovery, meaning, advice });
+/**
+ * `meaning`: the situation, in Markdown; docs/errors.md is generated from it. `advice`: the next step of an operator in a sentence,
+ * as plain text: outputs, logs and alerts end with it.
+ */
+const kindOf = (recovery: Recovery) => (meaning: string, advice: string) => ({ recovery, meaning, advice });
 const retry = kindOf('retry');
 const failRun = kindOf('fail_run');
 export const failStream = kindOf('fail_stream');

@@ -2,20 +2,17 @@ import { once } from 'node:events';
 import { SafetySyncError } from './errors.ts';
 
 /** Time as an argument: code that needs the time receives a clock. */
-export interface Clock {
-  /** ms since 1970-01-01 UTC by this machine, which may be hours wrong. */
-  now(): number;
-  /** ms on a clock that never jumps; only differences are meaningful. */
-  monotonicMs(): number;
-}
+export type Clock = Readonly<typeof systemClock>;
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
-export const systemClock: Clock = {
+export const systemClock = {
+  /** ms since 1970-01-01 UTC by this machine, which may be hours wrong. */
   now: () => Date.now(),
+  /** ms on a clock that never jumps; only differences are meaningful. */
   monotonicMs: () => performance.now(),
 };
 

@@ -6,12 +6,12 @@ import { EXIT_CODE_OF, EXIT_CODES } from '../../src/cli/run-results.ts';
 import { listSettings } from './settings.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import {
-  type ErrorKind,
   READ_ERRORS,
   type Recovery,
   SERVICE_ERRORS,
   TRANSPORT_ERRORS,
 } from '../../src/shared/service-errors.ts';
+import type { ERROR_KINDS, ErrorCode } from '../../src/shared/errors.ts';
 import { PROGRAM_ERRORS, WAREHOUSE_ERRORS } from '../../src/shared/warehouse-errors.ts';
 import { capital } from '../../src/shared/format.ts';
 import { groupBy } from '../../src/shared/group-by.ts';
@@ -28,7 +28,7 @@ const WHAT_HAPPENS: Readonly<Record<Recovery, string>> = {
   fix_usage: 'Nothing is tried.',
 };
 
-function renderErrors(kinds: Readonly<Record<string, ErrorKind>>): string {
+function renderErrors(kinds: Readonly<Record<string, (typeof ERROR_KINDS)[ErrorCode]>>): string {
   return Object.entries(kinds)
     .flatMap(([name, { recovery, meaning, advice }]) => [
       `### ${code(name)}`,

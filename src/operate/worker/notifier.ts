@@ -48,13 +48,6 @@ interface NotifierOptions {
   readonly onAway: (error: SafetySyncError) => void;
 }
 
-/** The rows of the outbox, or, while the database is away, those that this process remembers. */
-interface Rows {
-  read(): Promise<readonly AlertRow[]>;
-  /** Rows of alerts that have ended, with the end sent, are deleted. */
-  write(rows: readonly AlertRow[]): Promise<void>;
-}
-
 /** Delays after failed attempts. */
 const DELAYS = { firstMs: 30 * SECOND_MS, mostMs: 15 * MINUTE_MS };
 
@@ -105,11 +98,13 @@ export function createNotifier({ app, channels, status, onAway }: NotifierOption
     }
   }
 
-  const rowsOf = (one: Queryable): Rows => ({
+  const rowsOf = (one: Queryable) => ({
     read: async () => (await readOutbox(one, accountIds)).filter(isAlert),
-    write: (rows) => writeRows(one, rows),
+    write: (rows: readonly AlertRow[]) => writeRows(one, rows),
   });
+  type Rows = ReturnType<typeof rowsOf>;
 
+  /** While the database is away. */
   const memory: Rows = {
     read: () => Promise.resolve([...remembered.values()]),
     write(rows) {

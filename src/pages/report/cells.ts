@@ -6,16 +6,13 @@ import type { Readable } from './statement.ts';
 export type Cell = string | number | boolean | null;
 export type Row = Readonly<Record<string, Cell>>;
 
-export interface Rows {
-  readonly columns: readonly string[];
-  readonly rows: readonly Row[];
-}
+export type Rows = Readonly<Awaited<ReturnType<typeof fetchRows>>>;
 
 /** Types that PostgreSQL sends as text: bigint and numeric. */
 const NUMBER_TYPES = [20, 1700];
 
 /** Numbers have two decimals at most; ids stay texts. */
-export async function fetchRows(db: Readable, statement: SQL): Promise<Rows> {
+export async function fetchRows(db: Readable, statement: SQL) {
   const found = await db.execute(statement);
   const toCell = (value: unknown, name: string, type: number): Cell => {
     const isNumber = typeof value === 'number' || (value !== null && NUMBER_TYPES.includes(type));

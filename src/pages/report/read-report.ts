@@ -26,11 +26,6 @@ const PART = z.object({
 });
 export type Part = z.output<typeof PART>;
 
-/** The first rows of a list, and how many it has. */
-interface ShownList extends Rows {
-  readonly total: number;
-}
-
 export type Report = Readonly<Awaited<ReturnType<typeof readAll>>>;
 
 export const isAnythingRead = ({ parts }: Pick<Report, 'parts'>): boolean =>
@@ -82,8 +77,9 @@ async function readParts(db: Readable, accountId: string): Promise<Part[]> {
   return z.array(PART).parse([...found]);
 }
 
+/** The first rows of each list, and how many it has. */
 async function readLists(db: Readable, scope: Scope) {
-  const lists: Partial<Record<ListName, ShownList>> = {};
+  const lists: Partial<Record<ListName, Rows & { readonly total: number }>> = {};
   for (const name of LIST_NAMES) {
     const { sql: statement, shown } = LISTS[name];
     const all = bind(statement, scope);
@@ -92,7 +88,7 @@ async function readLists(db: Readable, scope: Scope) {
     const counted = isWhole ? undefined : await db.execute(sql`select count(*) as total from (${all}) l`);
     lists[name] = { columns, rows, total: isWhole ? rows.length : Number(counted?.[0]?.['total']) };
   }
-  return lists as Readonly<Record<ListName, ShownList>>;
+  return lists as Required<typeof lists>;
 }
 
 export interface ReportOptions {
