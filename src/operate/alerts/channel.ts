@@ -1,7 +1,7 @@
 /** A channel delivers messages: a webhook or a mail server. */
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
-import { SECOND_MS, withTimeout } from '../../shared/time.ts';
+import { SECOND_MS } from '../../shared/time.ts';
 import type { AlertChannel } from '../status/facts.ts';
 import type { AlertMessage } from './message.ts';
 
@@ -39,15 +39,13 @@ export async function deliver(
   signal: AbortSignal,
   attemptMs = ATTEMPT_MS,
 ): Promise<string | null> {
-  const late = new AbortController();
+  const late = AbortSignal.timeout(attemptMs);
   try {
-    const sent = await withTimeout(send(message, AbortSignal.any([signal, late.signal])), attemptMs);
-    if (!sent.inTime) throw new NotAccepted(`no response within ${formatDuration(attemptMs)}`);
-    return sent.value.length === 0 ? null : `${endpoint}: it refused ${sent.value.join(', ')}`;
+    const refused = await send(message, AbortSignal.any([signal, late]));
+    return refused.length === 0 ? null : `${endpoint}: it refused ${refused.join(', ')}`;
   } catch (error) {
-    late.abort();
     const code = name === 'webhook' ? 'webhook_failed' : 'mail_failed';
-    const problem = channelProblem(error);
+    const problem = late.aborted ? `no response within ${formatDuration(attemptMs)}` : channelProblem(error);
     throw new SafetySyncError(code, `${endpoint}: ${problem}`, { cause: new Error(problem) });
   }
 }
