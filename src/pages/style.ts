@@ -12,7 +12,6 @@ const BASE = `${palette(
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%}
 body{margin:0;background:var(--bg);color:var(--text);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",sans-serif;font-variant-numeric:tabular-nums}
-h3{font-size:1.05rem;margin:0}
 p{margin:.3rem 0}
 ul{margin:.5rem 0;padding-left:1.2rem}
 a{color:inherit}

@@ -30,10 +30,8 @@ export function dayAfter(day: string, days: number): string {
   return new Date((dayNumber(day) + days) * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** Days since the Monday of the day's week; the first day of 1970 was a Thursday. */
-const daysSinceMonday = (day: string): number => (dayNumber(day) + 3) % 7;
-
-const weekdayOf = (day: string): string => WEEKDAYS[daysSinceMonday(day)] ?? '';
+/** The first day of 1970 was a Thursday. */
+const weekdayOf = (day: string): string => WEEKDAYS[(dayNumber(day) + 3) % 7] ?? '';
 
 /** For example `1 Mar 2026`. A year beyond 9999 has more than four digits. */
 export function formatDay(day: string | null): string {

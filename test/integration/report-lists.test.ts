@@ -51,7 +51,10 @@ beforeAll(async () => {
 afterAll(() => rm(parent, { recursive: true, force: true }));
 
 const take = (recordUrls: RecordUrls, also: (snapshot: Snapshot) => Promise<void>): Promise<Report> =>
-  readReport(worker.connection, 'default', { recordUrls, also });
+  readReport(worker.connection, { accountId: 'default', recordUrls }, async (snapshot) => {
+    await also(snapshot);
+    return snapshot.report;
+  });
 
 const readCsv = async (name: string): Promise<Record<string, string>[]> =>
   parse(await readFile(join(folder, `${name}.csv`), 'utf8'), { columns: true });

@@ -31,6 +31,7 @@ const worker = forAllTests(() =>
   }),
 );
 /** The report and its page before any of these tests changes the warehouse. */
+const reportOf = ({ report }: { readonly report: Report }) => Promise.resolve(report);
 let report: Report;
 let page: string;
 beforeAll(async () => {
@@ -50,7 +51,11 @@ beforeAll(async () => {
 });
 
 const read = (area?: string, recordUrls = {}): Promise<Report> =>
-  readReport(worker.connection, 'default', { area: area === undefined ? null : parseArea(area), recordUrls });
+  readReport(
+    worker.connection,
+    { accountId: 'default', area: area === undefined ? null : parseArea(area), recordUrls },
+    reportOf,
+  );
 
 /** The visible text of a page. */
 const textOf = (html: string): string =>
@@ -270,7 +275,9 @@ test('markup and control characters in data are shown as text', async () => {
 test('the report of an empty warehouse says that nothing was read, and how to go on; one of a single stream, what is missing', async () => {
   const empty = untilTestEnds(await createTestWorker());
   const said = async () =>
-    textOf(renderReport(await readReport(empty.connection, 'default'), { title: null }));
+    textOf(
+      renderReport(await readReport(empty.connection, { accountId: 'default' }, reportOf), { title: null }),
+    );
   const nothing = await said();
   expect(nothing).toContain('Nothing was read from the service yet, so there is nothing to report.');
   expect(nothing).toContain('Next step: safety-sync sync');

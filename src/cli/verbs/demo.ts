@@ -144,7 +144,9 @@ async function runDemo(context: CommandContext, { serve = false }: { serve?: boo
     const folder = resolve(dirname(EMBEDDED_DATA_DIR));
     const [file, xlsx] = [join(folder, 'safety-report.html'), join(folder, 'safety-report.xlsx')];
     const title = 'Northline Yards (demo)';
-    const { report, page } = await makeReport(app.connection, DEMO_ACCOUNT, { folder, xlsx, title });
+    const { report, page } = await makeReport(app.connection, {
+      ...{ accountId: DEMO_ACCOUNT, folder, xlsx, title },
+    });
     await writeWholeFile(file, page);
     const answers = renderRows({ colors }, keyFiguresOf(report), {
       figure: ({ title }) => title,

@@ -26,8 +26,8 @@ export const report: Verb<Flags> = {
       throw usageError('--out and --xlsx name the same file');
     const { id, config } = onlyAccountOf(app, 'a report');
     const ofArea = area && ` --area '${areaText(area).replaceAll("'", `'\\''`)}'`;
-    const { page } = await makeReport(app.connection, id, {
-      ...{ csv, xlsx, area, recordUrls: app.config.recordUrls, title: config.reportTitle },
+    const { page } = await makeReport(app.connection, {
+      ...{ accountId: id, csv, xlsx, area, recordUrls: app.config.recordUrls, title: config.reportTitle },
       folder: out === undefined || out === STDOUT ? '.' : dirname(out),
       command: `safety-sync report${ofArea ?? ''} --xlsx FILE --csv DIR`,
     });

@@ -67,20 +67,19 @@ export function createReportPages({ accounts, connection, config, clock }: App):
       ...(accounts.length > 1 ? { account: account.id } : {}),
       ...(areaName === null ? {} : { area: areaName }),
     }).toString();
-    let page = jsonPage(404, { error: 'not found' });
     try {
-      await readReport(connection, account.id, {
+      const asked = {
+        accountId: account.id,
         area: areaName === null ? null : parseArea(areaName),
         recordUrls: config.recordUrls,
-        also: async (snapshot) => {
-          page = await file(snapshot, query === '' ? '' : `?${query}`, account.config.reportTitle);
-        },
-      });
+      };
+      return await readReport(connection, asked, (snapshot) =>
+        file(snapshot, query === '' ? '' : `?${query}`, account.config.reportTitle),
+      );
     } catch (error) {
       const { code, message } = toDatabaseError(error);
       return jsonPage(code === 'usage_invalid' ? 404 : 503, { error: message, code });
     }
-    return page;
   }
 
   const routeOf = (path: string, file: Make) => async (query: URLSearchParams) => {

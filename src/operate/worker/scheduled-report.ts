@@ -44,13 +44,11 @@ export function createScheduledReport(app: App, config: ReportConfig, now: () =>
     const server = to.length === 0 ? undefined : notifications.mail;
     // Only other accounts have recipients.
     if (config.folder === undefined && server === undefined) return;
-    let workbook: Buffer | undefined;
-    const report = await readReport(connection, id, {
-      recordUrls,
-      async also(snapshot) {
-        if (isAnythingRead(snapshot.report)) workbook = await buffer(toWorkbook(snapshot));
-      },
-    });
+    const asked = { accountId: id, recordUrls };
+    const { report, workbook } = await readReport(connection, asked, async (snapshot) => ({
+      report: snapshot.report,
+      workbook: isAnythingRead(snapshot.report) ? await buffer(toWorkbook(snapshot)) : undefined,
+    }));
     // Some file systems forbid other characters.
     const name = `safety-report-${id}-${report.today}`.replace(/[^\p{L}\p{N}.@_-]+/gu, '_');
     const xlsx = workbook && encodeURI(`${name}.xlsx`);

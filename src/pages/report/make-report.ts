@@ -18,23 +18,19 @@ interface ReportRequest extends ReportOptions {
 }
 
 /** Writes the files, and returns the page. Errors: as `readReport`, and those of files. */
-export async function makeReport(
+export const makeReport = (
   connection: Connection,
-  accountId: string,
   { title, folder, csv, xlsx, command, ...request }: ReportRequest,
-) {
-  const report = await readReport(connection, accountId, {
-    ...request,
-    also: async (snapshot) => {
-      if (csv !== undefined) await writeCsv(snapshot, csv);
-      if (xlsx !== undefined) await writeWorkbook(snapshot, xlsx);
-    },
+) =>
+  readReport(connection, request, async (snapshot) => {
+    const { report } = snapshot;
+    if (csv !== undefined) await writeCsv(snapshot, csv);
+    if (xlsx !== undefined) await writeWorkbook(snapshot, xlsx);
+    const hrefOf = (path: string): string => encodeURI(relative(resolve(folder), resolve(path)));
+    const along = {
+      xlsx: xlsx && hrefOf(xlsx),
+      csvOf: csv === undefined ? undefined : (list: string) => hrefOf(join(csv, `${list}.csv`)),
+      command: csv === undefined && xlsx === undefined ? command : undefined,
+    };
+    return { report, page: renderReport(report, { title, along }) };
   });
-  const hrefOf = (path: string): string => encodeURI(relative(resolve(folder), resolve(path)));
-  const along = {
-    xlsx: xlsx && hrefOf(xlsx),
-    csvOf: csv === undefined ? undefined : (list: string) => hrefOf(join(csv, `${list}.csv`)),
-    command: csv === undefined && xlsx === undefined ? command : undefined,
-  };
-  return { report, page: renderReport(report, { title, along }) };
-}

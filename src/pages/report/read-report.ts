@@ -92,14 +92,18 @@ async function readLists(db: Readable, scope: Scope) {
 }
 
 export interface ReportOptions {
+  readonly accountId: string;
   /** null: the whole account. */
   readonly area?: Area | null | undefined;
   /** The configured templates; default: the stored ones. */
   readonly recordUrls?: RecordUrls;
 }
 
-async function readAll(db: Readable, scope: Scope, { area = null, recordUrls = {} }: ReportOptions) {
-  const { accountId } = scope;
+async function readAll(
+  db: Readable,
+  scope: Scope,
+  { accountId, area = null, recordUrls = {} }: ReportOptions,
+) {
   return {
     accountId,
     area,
@@ -112,22 +116,20 @@ async function readAll(db: Readable, scope: Scope, { area = null, recordUrls = {
 }
 
 /**
- * Needs a migrated warehouse. Throws `usage_invalid` if the account has no such area. `also` reads more in the report's snapshot,
- * which ends with it.
+ * Needs a migrated warehouse. Throws `usage_invalid` if the account has no such area. Returns what `use` returns, which can read
+ * more in the report's snapshot.
  */
-export async function readReport(
+export async function readReport<Result>(
   { db }: Pick<Connection, 'db'>,
-  accountId: string,
-  { also, ...options }: ReportOptions & { readonly also?: (snapshot: Snapshot) => Promise<void> } = {},
-): Promise<Report> {
+  options: ReportOptions,
+  use: (snapshot: Snapshot) => Promise<Result>,
+): Promise<Result> {
   return await db.transaction(
     async (tx) => {
       // Its statements are many and short: to compile each takes longer than to run it.
       await tx.execute(sql`set local jit = off`);
-      const scope = await readScope(tx, accountId, options.area ?? null);
-      const report = await readAll(tx, scope, options);
-      await also?.({ db: tx, scope, report });
-      return report;
+      const scope = await readScope(tx, options.accountId, options.area ?? null);
+      return await use({ db: tx, scope, report: await readAll(tx, scope, options) });
     },
     { isolationLevel: 'repeatable read', accessMode: 'read only' },
   );

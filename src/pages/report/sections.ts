@@ -2,7 +2,6 @@
 import { streamNamed } from '../../engine/streams/index.ts';
 import { AREA_KINDS } from './area.ts';
 import { capital, formatCount, formatNumber } from '../../shared/format.ts';
-import { groupBy } from '../../shared/group-by.ts';
 import { html, type HtmlValue } from '../html.ts';
 import { table } from '../table.ts';
 import { dayAfter, formatMoment, formatShare } from '../words.ts';
@@ -24,9 +23,8 @@ const KINDS = [
 const SHOWN_AREAS = 10;
 
 function areas(report: Report, along: Along) {
-  const kinds = groupBy(report.lists.areas.rows, (row) => String(row['area_kind']));
   const tables = KINDS.map(([kind, caption, title]) => {
-    const rows = kinds.find(([row]) => row['area_kind'] === kind) ?? [];
+    const rows = report.lists.areas.rows.filter((row) => row['area_kind'] === kind);
     const columns = `area=${title} people ~needing_training ~compliant percent_compliant ~open_followups=Open overdue_followups=Overdue ~oldest_due_on ~percent_done_in_time=In_time expired_equipment=Expired`;
     return listTable(report, 'areas', along, {
       caption,
