@@ -57,13 +57,9 @@ const withoutPassword = (url: string): string =>
  * The URL with the password that its file holds now. Other changes of the file wait for a restart, because the pool and
  * the sessions of runs must be of one database.
  */
-export function createUrlReader(
-  url: string,
-  file: string | undefined,
-  onNew: (url: string) => void,
-): () => string {
+export function createUrlReader(url: string, file: string | undefined, onNew: (url: string) => void) {
   let current = url;
-  return () => {
+  return (): string => {
     const read = file === undefined ? undefined : readSecretFile(file);
     const isUsable = read !== undefined && read !== current && databaseUrlProblem(read) === undefined;
     if (isUsable && withoutPassword(read) === withoutPassword(url)) {

@@ -6,8 +6,9 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LIST_NAMES, LISTS } from '../../src/pages/report/lists.ts';
 import { readReport, type Report, type Snapshot } from '../../src/pages/report/read-report.ts';
-import { writeCsv, writeWorkbook } from '../../src/pages/report/take-along.ts';
+import { toWorkbook, writeCsv } from '../../src/pages/report/take-along.ts';
 import type { RecordUrls } from '../../src/shared/record-urls.ts';
+import { writeWholeFile } from '../../src/shared/write-whole-file.ts';
 import { countStored } from '../support/count-days.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { readWorkbook } from '../support/read-workbook.ts';
@@ -45,7 +46,7 @@ beforeAll(async () => {
   folder = join(parent, 'csv');
   report = await take(URLS, async (snapshot) => {
     await writeCsv(snapshot, folder);
-    await writeWorkbook(snapshot, join(parent, 'lists.xlsx'));
+    await writeWholeFile(join(parent, 'lists.xlsx'), toWorkbook(snapshot));
   });
 });
 afterAll(() => rm(parent, { recursive: true, force: true }));

@@ -59,8 +59,7 @@ const NO_SERVICE_ADVICE =
 const totalOf = ({ paging, records }: ListPage): number => paging?.total ?? records.length;
 const comesWhole = ({ params }: Asked): boolean => params['limit'] === undefined;
 
-export async function checkService(options: CheckServiceOptions): Promise<void> {
-  const { api, account, signal, say, warehouse } = options;
+export async function checkService({ api, account, signal, say, warehouse }: CheckServiceOptions) {
   const { accountId, equipmentTypes, service } = account;
   const meter = createRequestMeter();
   const states: MethodStates = warehouse ? await readOptionalMethods(warehouse.db, accountId) : new Map();

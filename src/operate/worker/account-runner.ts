@@ -33,8 +33,7 @@ function whenDue(result: RunResult): NextSync[] {
 
 export type AccountRunner = ReturnType<typeof createAccountRunner>;
 
-export function createAccountRunner(options: AccountRunnerOptions) {
-  const { account, clock, metrics, monitor } = options;
+export function createAccountRunner({ account, clock, metrics, monitor, onNewer }: AccountRunnerOptions) {
   const { log, id } = account;
   const health = createAccountHealth(account, clock, (asked) => {
     const { streams = [] } = monitor.latest.accountsRead?.accounts.get(id) ?? {};
@@ -60,7 +59,7 @@ export function createAccountRunner(options: AccountRunnerOptions) {
         { stream, repaired: result.repaired },
         `${stream}: a complete read found changes that an earlier sync should have brought; please report this`,
       );
-    if (error?.code === 'database_newer') options.onNewer(error);
+    if (error?.code === 'database_newer') onNewer(error);
     monitor.refreshSoon();
   }
 

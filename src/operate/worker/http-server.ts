@@ -36,11 +36,7 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 } as const;
 
-export function jsonPage(
-  status: number,
-  body: unknown,
-  headers: Readonly<Record<string, string>> = {},
-): HttpPage {
+export function jsonPage(status: number, body: unknown, headers: HttpPage['headers'] = {}): HttpPage {
   return {
     status,
     contentType: 'application/json; charset=utf-8',
@@ -48,6 +44,14 @@ export function jsonPage(
     headers,
   };
 }
+
+/** `policy`: its Content-Security-Policy, which admits its style. */
+export const htmlPage = (body: string, policy: string): HttpPage => ({
+  status: 200,
+  contentType: 'text/html; charset=utf-8',
+  body,
+  headers: { 'content-security-policy': policy },
+});
 
 /**
  * Guards against DNS rebinding: another site may point its own name at this server, so that its script can read these pages

@@ -26,20 +26,15 @@ const listOf = ({ title, lines, rest, none }: FirstList): string[] => [
   '',
 ];
 
-/** `name`: of its files, without `.html`; `page`: the full HTML page; `workbook` undefined: there are no rows. */
-export function toReportMail(
-  report: Report,
-  {
-    title,
-    name,
-    page,
-    workbook,
-    signature,
-  }: Readonly<Record<'name' | 'page' | 'signature', string>> & {
-    readonly title: string | null;
-    readonly workbook: Buffer | undefined;
-  },
-): AlertMessage {
+/** `name`: of its files, without `.html`; `page`: the full HTML page. */
+interface ReportFiles extends Readonly<Record<'name' | 'page' | 'signature', string>> {
+  readonly title: string | null;
+  /** undefined: there are no rows. */
+  readonly workbook: Buffer | undefined;
+}
+
+export function toReportMail(report: Report, files: ReportFiles): AlertMessage {
+  const { title, name, page, workbook, signature } = files;
   const subject = titleOfReport(report, title);
   const isRead = isAnythingRead(report);
   const [stop = [], ...others] = isRead ? firstListsOf(report).map(listOf) : [];

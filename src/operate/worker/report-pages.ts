@@ -2,7 +2,7 @@
 import { buffer, text } from 'node:stream/consumers';
 import pLimit from 'p-limit';
 import type { App } from '../../app.ts';
-import { areaText, parseArea } from '../../pages/report/area.ts';
+import { type Area, areaText, parseArea } from '../../pages/report/area.ts';
 import { LIST_NAMES } from '../../pages/report/lists.ts';
 import { readReport, type Snapshot } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
@@ -10,7 +10,7 @@ import { toCsv, toWorkbook } from '../../pages/report/take-along.ts';
 import { WORKBOOK_TYPE } from '../../pages/report/workbook.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
-import { type HttpPage, jsonPage, type Routes } from './http-server.ts';
+import { htmlPage, type HttpPage, jsonPage, type Routes } from './http-server.ts';
 
 const KEPT_MS = 5 * MINUTE_MS;
 
@@ -28,24 +28,18 @@ const fileOf = (name: string, contentType: string, body: string | Uint8Array): H
 type Make = (snapshot: Snapshot, query: string, title: string | null) => Promise<HttpPage>;
 
 const FILES: Readonly<Record<string, Make>> = {
-  '/report': ({ report }, query, title) =>
-    Promise.resolve({
-      status: 200,
-      contentType: 'text/html; charset=utf-8',
-      body: renderReport(report, {
-        title,
-        along: {
-          xlsx: `report.xlsx${query}`,
-          csvOf: (list) => `report/${list}.csv${query}`,
-          reportOf: (area) => {
-            const of = new URLSearchParams(query);
-            of.set('area', areaText(area));
-            return `report?${of.toString()}`;
-          },
-        },
-      }),
-      headers: { 'content-security-policy': POLICY },
-    }),
+  '/report': ({ report }, query, title) => {
+    const along = {
+      xlsx: `report.xlsx${query}`,
+      csvOf: (list: string) => `report/${list}.csv${query}`,
+      reportOf: (area: Area) => {
+        const of = new URLSearchParams(query);
+        of.set('area', areaText(area));
+        return `report?${of.toString()}`;
+      },
+    };
+    return Promise.resolve(htmlPage(renderReport(report, { title, along }), POLICY));
+  },
   '/report.xlsx': async (snapshot) =>
     fileOf('safety-report.xlsx', WORKBOOK_TYPE, await buffer(toWorkbook(snapshot))),
   ...Object.fromEntries(

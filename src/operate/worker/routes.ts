@@ -8,7 +8,7 @@ import type { Metrics } from '../status/metrics.ts';
 import { reasonsOf } from '../status/problem-words.ts';
 import type { AccountDetail } from '../status/read-detail.ts';
 import type { Status } from '../status/status.ts';
-import { jsonPage, type HttpPage, type Routes } from './http-server.ts';
+import { htmlPage, jsonPage, type HttpPage, type Routes } from './http-server.ts';
 import type { WorkerStatus } from './worker-status.ts';
 
 /** Paths for orchestrators and Prometheus, which may use any host name. */
@@ -42,14 +42,8 @@ export function readyPage({ isReady, problems, accounts, database, nowMs }: Stat
 /** The policy admits only this response's own style. */
 export function statusPage(status: Status, detail: AccountDetail | null): HttpPage {
   const nonce = randomBytes(16).toString('base64');
-  return {
-    status: 200,
-    contentType: 'text/html; charset=utf-8',
-    body: renderStatus(status, detail, nonce),
-    headers: {
-      'content-security-policy': `default-src 'none'; style-src 'nonce-${nonce}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
-    },
-  };
+  const policy = `default-src 'none'; style-src 'nonce-${nonce}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
+  return htmlPage(renderStatus(status, detail, nonce), policy);
 }
 
 /** Without a query: all accounts. With `?account=NAME`, or where there is only one: one account with its details. */

@@ -46,7 +46,7 @@ export const runName = (stream: StreamName, kind: RunKind): string =>
 export function logResult(
   { log }: { readonly log: Logger },
   result: RunResult,
-  { kind = 'sync', isKnown = false }: { readonly kind?: RunKind; readonly isKnown?: boolean } = {},
+  { kind, isKnown }: { readonly kind: RunKind; readonly isKnown: boolean },
 ): void {
   const fields = {
     kind,

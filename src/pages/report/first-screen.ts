@@ -196,11 +196,7 @@ function lastOf(ageMs: number): string {
 }
 
 /** Where the data is old or incomplete. */
-export function notesOf({
-  parts,
-  asOfMs,
-  area,
-}: Report): { readonly text: string; readonly isBad: boolean }[] {
+export function notesOf({ parts, asOfMs, area }: Report) {
   if (!isAnythingRead({ parts })) return [{ text: NOTHING_READ, isBad: true }];
   const namesOf = (some: readonly Part[]): string =>
     some.map(({ stream }) => streamNamed(stream).contents).join(', ');

@@ -1,9 +1,10 @@
 /** The report with files beside its page: its lists with all their rows, which the page links to. */
 import { join, relative, resolve } from 'node:path';
 import type { Connection } from '../../engine/database/connection.ts';
+import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { readReport, type ReportOptions } from './read-report.ts';
 import { renderReport } from './render-report.ts';
-import { writeCsv, writeWorkbook } from './take-along.ts';
+import { toWorkbook, writeCsv } from './take-along.ts';
 
 interface ReportRequest extends ReportOptions {
   readonly title: string | null;
@@ -25,7 +26,7 @@ export const makeReport = (
   readReport(connection, request, async (snapshot) => {
     const { report } = snapshot;
     if (csv !== undefined) await writeCsv(snapshot, csv);
-    if (xlsx !== undefined) await writeWorkbook(snapshot, xlsx);
+    if (xlsx !== undefined) await writeWholeFile(xlsx, toWorkbook(snapshot));
     const hrefOf = (path: string): string => encodeURI(relative(resolve(folder), resolve(path)));
     const along = {
       xlsx: xlsx && hrefOf(xlsx),

@@ -99,11 +99,8 @@ export interface ReportOptions {
   readonly recordUrls?: RecordUrls;
 }
 
-async function readAll(
-  db: Readable,
-  scope: Scope,
-  { accountId, area = null, recordUrls = {} }: ReportOptions,
-) {
+async function readAll(db: Readable, scope: Scope, options: ReportOptions) {
+  const { accountId, area = null, recordUrls = {} } = options;
   return {
     accountId,
     area,

@@ -101,6 +101,3 @@ export function toWorkbook(snapshot: Snapshot): AsyncGenerator<Uint8Array> {
   }
   return renderWorkbook(sheets());
 }
-
-export const writeWorkbook = async (snapshot: Snapshot, path: string): Promise<void> =>
-  await writeWholeFile(path, toWorkbook(snapshot));

@@ -63,12 +63,10 @@ function accountList(status: Status): Html {
     ],
     remark: ({ verdict: { level, details } }) => (level === 'good' ? null : details.join(' ')),
   });
-  const counts = LEVELS.map(
-    (of) => [of, accounts.filter(({ verdict }) => verdict.level === of).length] as const,
-  );
-  const badges = counts.map(
-    ([level, count]) => count > 0 && html`${badge(level, `${formatCount(count)} ${LEVEL_WORDS[level]}`)} `,
-  );
+  const badges = LEVELS.map((level) => {
+    const count = accounts.filter(({ verdict }) => verdict.level === level).length;
+    return count > 0 && html`${badge(level, `${formatCount(count)} ${LEVEL_WORDS[level]}`)} `;
+  });
   return titledCard(
     'Accounts',
     html`<p>${badges}</p>
