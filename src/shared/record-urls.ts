@@ -24,14 +24,13 @@ export function isRecordUrlTemplate(template: string): boolean {
 }
 
 /** Values of a record by placeholder. */
-type RecordIds = Readonly<Record<'id', string | null>> &
-  Readonly<Partial<Record<'response_id' | 'form_id', string | null>>>;
+type RecordIds = Readonly<Record<string, string | null>>;
 
 /** null: there is no template, an id that it names is not known, or is not stored (a pseudonym). */
 export function recordUrlOf(urls: RecordUrls, kind: RecordKind, ids: RecordIds): string | null {
   const template = urls[kind];
   if (template === undefined) return null;
-  const idOf = (name: string): string => ids[name as keyof RecordIds] ?? '';
+  const idOf = (name: string): string => ids[name] ?? '';
   const used = [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => idOf(name));
   if (used.some((id) => id === '' || id.startsWith(PSEUDONYM_PREFIX))) return null;
   return template.replaceAll(PLACEHOLDER, (_, name: string) => encodeURIComponent(idOf(name)));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LIST_NAMES, LISTS } from '../../src/pages/report/lists.ts';
-import { readReport, type Report, type Snapshot } from '../../src/pages/report/read-report.ts';
+import { readReport, type Report } from '../../src/pages/report/read-report.ts';
 import { toWorkbook, writeCsv } from '../../src/pages/report/take-along.ts';
 import type { RecordUrls } from '../../src/shared/record-urls.ts';
 import { writeWholeFile } from '../../src/shared/write-whole-file.ts';
@@ -44,18 +44,17 @@ beforeAll(async () => {
     where user_id = (select min(user_id) from safety.training_employee_status)`);
   parent = await mkdtemp(join(tmpdir(), 'safety-sync-lists-'));
   folder = join(parent, 'csv');
-  report = await take(URLS, async (snapshot) => {
-    await writeCsv(snapshot, folder);
-    await writeWholeFile(join(parent, 'lists.xlsx'), toWorkbook(snapshot));
-  });
+  report = await readReport(
+    worker.connection,
+    { accountId: 'default', recordUrls: URLS },
+    async (snapshot) => {
+      await writeCsv(snapshot, folder);
+      await writeWholeFile(join(parent, 'lists.xlsx'), toWorkbook(snapshot));
+      return snapshot.report;
+    },
+  );
 });
 afterAll(() => rm(parent, { recursive: true, force: true }));
-
-const take = (recordUrls: RecordUrls, also: (snapshot: Snapshot) => Promise<void>): Promise<Report> =>
-  readReport(worker.connection, { accountId: 'default', recordUrls }, async (snapshot) => {
-    await also(snapshot);
-    return snapshot.report;
-  });
 
 const readCsv = async (name: string): Promise<Record<string, string>[]> =>
   parse(await readFile(join(folder, `${name}.csv`), 'utf8'), { columns: true });

@@ -31,7 +31,6 @@ const worker = forAllTests(() =>
   }),
 );
 /** The report and its page before any of these tests changes the warehouse. */
-const reportOf = ({ report }: { readonly report: Report }) => Promise.resolve(report);
 let report: Report;
 let page: string;
 beforeAll(async () => {
@@ -50,12 +49,11 @@ beforeAll(async () => {
   page = renderReport(report, { title: null });
 });
 
-const read = (area?: string, recordUrls = {}): Promise<Report> =>
-  readReport(
-    worker.connection,
-    { accountId: 'default', area: area === undefined ? null : parseArea(area), recordUrls },
-    reportOf,
-  );
+function read(name?: string, recordUrls = {}, { connection } = worker): Promise<Report> {
+  const area = name === undefined ? null : parseArea(name);
+  const asked = { accountId: 'default', area, recordUrls };
+  return readReport(connection, asked, ({ report: made }) => Promise.resolve(made));
+}
 
 /** The visible text of a page. */
 const textOf = (html: string): string =>
@@ -274,10 +272,7 @@ test('markup and control characters in data are shown as text', async () => {
 
 test('the report of an empty warehouse says that nothing was read, and how to go on; one of a single stream, what is missing', async () => {
   const empty = untilTestEnds(await createTestWorker());
-  const said = async () =>
-    textOf(
-      renderReport(await readReport(empty.connection, { accountId: 'default' }, reportOf), { title: null }),
-    );
+  const said = async () => textOf(renderReport(await read(undefined, {}, empty), { title: null }));
   const nothing = await said();
   expect(nothing).toContain('Nothing was read from the service yet, so there is nothing to report.');
   expect(nothing).toContain('Next step: safety-sync sync');

@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest';
 import { describeUnknown } from '../../../src/config/unknown-variables.ts';
 
-const found = (env: Record<string, string>) => {
-  const [, names] = describeUnknown(env)?.split('not a variable of safety-sync, so without effect: ') ?? [];
-  return names?.split(', ') ?? [];
-};
+const SAYS = 'not a variable of safety-sync, so without effect: ';
+const found = (env: Record<string, string>) => describeUnknown(env)?.replace(SAYS, '').split(', ') ?? [];
 
 test.each([
   ['SYNC_CORN', 'SYNC_CRON'],
