@@ -48,13 +48,16 @@ const add = (records: readonly unknown[], about: ReadContext) =>
     records.map((one) => Received.of(one)),
     about,
   );
-const commit = () => load.commit({ covered: null, isLast: false, beforeCommit: () => Promise.resolve() });
+/** Returns the counts of all commits. */
+const commit = async () => {
+  await load.commit({ covered: null, beforeCommit: () => Promise.resolve() });
+  return { ...load.committed };
+};
 /** A commit that is under way, and waits for the gate. */
 async function beginHeldCommit(): Promise<Gate> {
   const [gate, reached] = [createGate(), createGate()];
   await load.beginCommit({
     covered: null,
-    isLast: false,
     async beforeCommit() {
       reached.open();
       await gate.opened;

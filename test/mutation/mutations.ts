@@ -51,9 +51,9 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     },
     {
       breaks: 'a backfill commits only at its end',
-      file: 'src/engine/loading/load.ts',
-      search: 'await session.commit();',
-      replace: 'if (isLast) await session.commit();',
+      file: 'src/engine/sync/run-steps.ts',
+      search: 'const isDue = load.uncommitted >= RECORDS_OF_A_COMMIT ||',
+      replace: 'const isDue = load.uncommitted < 0 && received < 0 &&',
       tests: ['test/crash/killed-backfill.proof.ts', 'test/crash/backfill.test.ts'],
     },
     {

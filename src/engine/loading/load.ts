@@ -18,7 +18,7 @@ import type { LoadOptions } from './load-options.ts';
 import { createMerge, type Merged } from './merge.ts';
 import { countRows } from './merge-sql.ts';
 import { toReadRecord, type ReadRecord } from './record.ts';
-import { clearStaging, countListed, findVanished, openStaging } from './staging.ts';
+import { countListed, findVanished, openStaging } from './staging.ts';
 
 /** Enough to make a round trip and a COPY cheap, few enough to stay small in memory. */
 export const BATCH_RECORDS = 2500;
@@ -32,8 +32,6 @@ const MOST_AHEAD = 2;
 interface CommitOptions {
   /** The coverage of a complete read; with null no rows are deleted. */
   readonly covered: Coverage | null;
-  /** Of the run. */
-  readonly isLast: boolean;
   /** Runs in the same transaction, with the run's counts up to and including this commit, and the transaction's time. */
   readonly beforeCommit: (
     counts: Readonly<RecordCounts>,
@@ -106,7 +104,7 @@ export async function createLoad(options: LoadOptions) {
     for (const { key } of records) keysAhead.delete(key ?? '');
   }
 
-  async function storeCommit({ covered, isLast, beforeCommit }: CommitOptions): Promise<void> {
+  async function storeCommit({ covered, beforeCommit }: CommitOptions): Promise<void> {
     const time = await session.begin();
     const counts = { ...committed };
     for (const one of stored) addCounts(counts, one.counts);
@@ -117,8 +115,6 @@ export async function createLoad(options: LoadOptions) {
     });
     addCounts(counts, merged.counts);
     await beforeCommit(counts, merged, time);
-    const hasIssues = stored.some(({ issues }) => issues !== '');
-    if (!isLast && (staged.length > 0 || hasIssues)) await clearStaging(db, shape, 'stage_issues');
     // This step is last, because a stream that records the same new id waits for it until the commit.
     await recordUsers(db, [...new Set(stored.flatMap(({ userIds }) => [...userIds]))], accountId);
     await session.commit();
@@ -170,11 +166,10 @@ export async function createLoad(options: LoadOptions) {
       return uncommitted;
     },
     beginCommit,
-    /** Like `beginCommit`, but resolves when the commit is complete, with the run's counts. */
-    async commit(commit: CommitOptions): Promise<RecordCounts> {
+    /** Like `beginCommit`, but resolves when the commit is complete. */
+    async commit(commit: CommitOptions): Promise<void> {
       await beginCommit(commit);
       await committing;
-      return { ...committed };
     },
     /** Counts of all commits. */
     committed: committed as Readonly<RecordCounts>,

@@ -17,12 +17,14 @@ const ORD = { name: 'ord', type: 'bigint' };
 export async function openStaging(db: Queryable, { parent, children }: StreamShape): Promise<void> {
   const tables = [
     ...[parent, ...children].map(({ stage, columns }) => ({ stage, columns: [ORD, ...columns] })),
-    { stage: 'stage_seen', columns: [{ name: 'key', type: 'text' }] },
     { stage: 'stage_issues', columns: ISSUE_STAGE_COLUMNS },
   ];
   for (const { stage, columns } of tables) {
-    await db.execute(sql`create temporary table if not exists ${name(stage)} (${definitions(columns)})`);
+    await db.execute(sql`create temporary table if not exists ${name(stage)} (${definitions(columns)})
+      on commit delete rows`);
   }
+  // What the run has seen stays seen.
+  await db.execute(sql`create temporary table if not exists stage_seen (key text)`);
 }
 
 /** The error with which PostgreSQL refuses one of the values of this work, which is then undone; null: it is done. */
@@ -80,12 +82,8 @@ export async function countListed(
   return row?.count ?? 0;
 }
 
-/** Removes all staged rows, in the transaction with the merge; what the run has seen stays seen. `others`: tables. */
-export async function clearStaging(
-  db: Queryable,
-  { parent, children }: StreamShape,
-  ...others: readonly string[]
-): Promise<void> {
-  const tables = [...[parent, ...children].map(({ stage }) => stage), ...others];
-  await db.execute(sql.raw(`truncate ${tables.map((table) => `pg_temp.${table}`).join(', ')}`));
+/** Removes all staged rows before the commit does. */
+export async function clearStaging(db: Queryable, { parent, children }: StreamShape): Promise<void> {
+  const tables = [parent, ...children].map(({ stage }) => `pg_temp.${stage}`);
+  await db.execute(sql.raw(`truncate ${tables.join(', ')}`));
 }

@@ -48,7 +48,7 @@ export async function cleanStored(request: CleanRequest): Promise<number> {
   });
   const commit = (clean: () => Promise<number>) =>
     load.commit({
-      ...{ covered: null, isLast: false },
+      covered: null,
       async beforeCommit({ rejected }) {
         if (rejected > 0) throw new TypeError('a stored record was rejected: its row would stay as it is');
         rowsChanged += await clean();

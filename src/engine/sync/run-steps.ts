@@ -91,7 +91,6 @@ export async function runSteps(run: Run): Promise<RunEnding> {
     writes = [];
     return {
       covered,
-      isLast: false,
       beforeCommit: async (counts: Run['meter']['counts'], _: unknown, { now }: TransactionTime) => {
         await writeControlTables(run, now, taken);
         await updateRun(db, run, { counts, meter });
@@ -140,7 +139,6 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
   let ending = toEnding(outcome);
   await load.commit({
     covered,
-    isLast: true,
     beforeCommit: async (total, merged, time) => {
       const scope = { accountId, stream: stream.name, now: time.now };
       await writeControlTables(run, time.now, writes);
