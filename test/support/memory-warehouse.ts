@@ -127,7 +127,7 @@ export class MemoryWarehouse {
       readOptionalMethods: () => Promise.resolve(new Map()),
       readKnownPeople: () => Promise.resolve({ listed: 0, hasNew: false }),
       readUnknownPeople: () => Promise.resolve([]),
-      readTypes: () => Promise.resolve({ named: [], withRows: [] }),
+      readTypes: () => Promise.resolve({ named: [], stored: [] }),
       readNamesState: () => Promise.resolve({ live: {}, unnamed: [], dataLists: [] }),
     };
   }

@@ -16,7 +16,7 @@ import {
 } from '../streams/equipments.ts';
 import { followups } from '../streams/followups.ts';
 import { names } from '../streams/names.ts';
-import type { NamesState, StoredTypes } from '../streams/state.ts';
+import type { NamesState } from '../streams/state.ts';
 import { resources } from '../streams/resources.ts';
 import { trainingCompletions, trainingEmployeeStatus } from '../streams/training-employee-status.ts';
 
@@ -101,12 +101,9 @@ export async function readStoredPartitions(
     where p.partition is not null order by p.account_id, p.partition`);
 }
 
-export async function readTypes(db: Queryable, accountId: string): Promise<StoredTypes> {
+export async function readTypes(db: Queryable, accountId: string) {
   const named = await db.execute<{ id: string }>(sql`
     select id from ${names} where account_id = ${accountId} and kind = 'equipment_type' and _deleted_at is null order by id`);
   const stored = await readStoredPartitions(db, [accountId]);
-  return {
-    named: named.map(({ id }) => id),
-    withRows: stored.flatMap(({ partition, live }) => (live > 0 ? [partition] : [])),
-  };
+  return { named: named.map(({ id }) => id), stored };
 }

@@ -8,13 +8,13 @@ import type {
   BackfillPlan,
   LedgerSlice,
   NamesState,
-  StoredTypes,
   RunKind,
   RunTrigger,
   StreamState,
   TimeSlice,
 } from '../streams/state.ts';
 import type { Coverage, StreamDefinition, WireRecord } from '../streams/stream.ts';
+import type { StoredPartition } from '../streams/unread-partitions.ts';
 
 /** Of a request. */
 export type Params = Readonly<Record<string, unknown>>;
@@ -54,7 +54,8 @@ export interface WarehouseReads {
   /** The remembered results of the optional methods. */
   readOptionalMethods(): Promise<MethodStates>;
   readNamesState(): Promise<NamesState>;
-  readTypes(): Promise<StoredTypes>;
+  /** Equipment types: those that the service listed last, and those of rows. */
+  readTypes(): Promise<{ named: readonly string[]; stored: readonly StoredPartition[] }>;
 }
 
 /** One record, with stored values that help to request it. */

@@ -2,6 +2,7 @@
 import { isRequestSpecific } from '../api/response-errors.ts';
 import { ignoreRejection, SafetySyncError } from '../../shared/errors.ts';
 import { formatNumber } from '../../shared/format.ts';
+import { describeUnread, unreadOf } from '../streams/unread-partitions.ts';
 import { isLeftAlone, isNotOffered } from '../streams/optional-methods.ts';
 import {
   askedOf,
@@ -22,7 +23,7 @@ interface PartitionsToRead {
   readonly types: readonly string[] | null;
   /** Types that the list lacks: the service may refuse them, and then they have no equipment. */
   readonly unlisted?: readonly string[];
-  readonly note?: string;
+  readonly note?: string | null;
 }
 
 /**
@@ -30,15 +31,18 @@ interface PartitionsToRead {
  * last. null: none are configured or stored, and the service does not list them. Error: the list's, when no type is stored.
  */
 async function* findTypes(read: ReadRequest): Steps<PartitionsToRead | null> {
-  const { settings, service, warehouse } = read;
-  if (settings.equipmentTypes.length > 0) return { types: [...new Set(settings.equipmentTypes)] };
+  const { service, warehouse } = read;
+  const { equipmentTypes: configured } = read.settings;
+  const { named, stored } = await warehouse.readTypes();
+  if (configured.length > 0)
+    return { types: [...new Set(configured)], note: describeUnread(unreadOf(stored, configured)) };
   const method = 'equipmenttypes.list';
   const last = (await warehouse.readOptionalMethods()).get(method);
   const isAsked = !isPlainSync(read) || !isLeftAlone(last);
   const list = isAsked ? await readOptionalList(service, method) : undefined;
   const { code } = list?.result ?? last ?? { code: null };
   if (list !== undefined && isNotOffered(code)) yield writes({ kind: 'methods', results: [list.result] });
-  const { named, withRows } = await warehouse.readTypes();
+  const withRows = stored.filter(({ live }) => live > 0).map(({ partition }) => partition);
   const listed = new Set(list?.records.map((one) => recordName(one, 'id')));
   const known = named.filter((id) => listed.has(id));
   if (listed.size > 0 && isEnough(read, known.length, named.length)) {

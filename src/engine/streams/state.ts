@@ -102,11 +102,3 @@ export interface NamesState {
   /** The data lists from which items of metafields are chosen. */
   readonly dataLists: readonly string[];
 }
-
-/** Equipment types as stored. */
-export interface StoredTypes {
-  /** Those that the service listed last. */
-  readonly named: readonly string[];
-  /** Those of live rows. */
-  readonly withRows: readonly string[];
-}

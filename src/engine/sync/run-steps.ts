@@ -4,7 +4,7 @@ import { removeRun, type RunEnding, updateRun } from '../control-tables/runs.ts'
 import type { Database } from '../database/connection.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 import { readLedger, writeLedger, writeStreamState } from '../control-tables/stream-state.ts';
-import { readNamesState, readStoredPartitions, readTypes } from '../control-tables/met-ids.ts';
+import { readNamesState, readTypes } from '../control-tables/met-ids.ts';
 import { readOptionalMethods, writeOptionalMethods } from '../control-tables/optional-methods.ts';
 import { createPeopleReads, writePeopleAsked, writePeopleListed } from '../control-tables/user-lookups.ts';
 import { countWritten } from '../loading/merge-sql.ts';
@@ -19,7 +19,6 @@ import { recordKey } from '../streams/wire.ts';
 import { readsWholeStream, type Run, toEnding } from './run.ts';
 import { SECOND_MS, toIso } from '../../shared/time.ts';
 import { readRefused, readStoredIssues } from './stored-issues.ts';
-import { describeUnread, unreadOf } from '../streams/unread-partitions.ts';
 
 /** A commit takes some twenty round trips, so there is not one for each response, unless responses are slow. */
 const RECORDS_OF_A_COMMIT = 20_000;
@@ -142,7 +141,7 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
     beforeCommit: async (total, merged, time) => {
       const scope = { accountId, stream: stream.name, now: time.now };
       await writeControlTables(run, time.now, writes);
-      ending = toEnding(outcome, merged.failure, [merged.note, await describeUnreadRows(run)]);
+      ending = toEnding(outcome, merged);
       if (repairUpToMs !== undefined) meter.repaired = await countRepaired(run, time, repairUpToMs);
       const hasSucceeded = ending.outcome === 'succeeded';
       const isFresh = hasSucceeded && readsWholeStream(request);
@@ -185,11 +184,4 @@ async function countRepaired(run: Run, time: TransactionTime, upToMs: number): P
   const counted = countWritten(tableShape(parent), changeTimeColumn, { ...run, ...time, upToMs });
   const [row] = await run.session.connection.db.execute<{ count: number }>(counted);
   return row?.count ?? 0;
-}
-
-/** The note about live rows that no run reads, because these rows are older than the stream's last success suggests. */
-async function describeUnreadRows({ session, request, stream, accountId, settings }: Run) {
-  if (stream.partitionedBy === undefined || !readsWholeStream(request)) return null;
-  const stored = await readStoredPartitions(session.connection.db, [accountId]);
-  return describeUnread(unreadOf(stored, settings.equipmentTypes));
 }

@@ -8,6 +8,7 @@ import type { RunKey } from '../control-tables/control-tables.ts';
 import type { Removed, Retention } from '../history/retention.ts';
 import { noCounts, type RecordCounts, type RunEnding } from '../control-tables/runs.ts';
 import type { Load } from '../loading/load.ts';
+import type { Merged } from '../loading/merge.ts';
 import type { PrivacySettings } from '../privacy/settings.ts';
 import type { SessionContext, StreamSession } from '../control-tables/stream-session.ts';
 import type { ReadOptions, Service, SyncSettings } from '../reading/read-request.ts';
@@ -92,15 +93,12 @@ export function authFailureOf(ending: RunEnding): SafetySyncError | undefined {
 export const readsWholeStream = ({ retryIssues, onlyRecord, retirePartition, range }: RunRequest): boolean =>
   (retryIssues ?? onlyRecord ?? retirePartition) === undefined && isWholeTime(range ?? WHOLE_TIME);
 
-/** `failure`: that of the load. */
-export function toEnding(
-  outcome: ReadOutcome,
-  failure: SafetySyncError | null = null,
-  notes: readonly (string | null)[] = [],
-): RunEnding {
+/** `merged`: what the load has added to the outcome. */
+export function toEnding(outcome: ReadOutcome, merged?: Pick<Merged, 'note' | 'failure'>): RunEnding {
   const isSkipped = outcome.kind === 'skipped';
-  const text = [isSkipped ? outcome.reason : outcome.note, ...notes].flatMap((one) => one ?? []).join('; ');
-  const error = outcome.failure ?? failure;
+  const notes = [isSkipped ? outcome.reason : outcome.note, merged?.note];
+  const text = notes.filter((one) => one != null).join('; ');
+  const error = outcome.failure ?? merged?.failure ?? null;
   if (isSkipped && error === null) return { outcome: 'skipped', reason: text, dueInMs: outcome.dueInMs };
   return error === null ? { outcome: 'succeeded', note: text || null } : { outcome: 'failed', error };
 }
