@@ -80,15 +80,6 @@ export type RunResult = RunEnding &
 export const runFailure = (ending: RunEnding): SafetySyncError | undefined =>
   ending.outcome === 'failed' ? ending.error : undefined;
 
-/**
- * Returns the failure if the service refused the credentials, because it would refuse every further request of the account,
- * too.
- */
-export function authFailureOf(ending: RunEnding): SafetySyncError | undefined {
-  const error = runFailure(ending);
-  return error?.recovery === 'fail_run' ? error : undefined;
-}
-
 /** Only such a run makes the stream fresh: the success of one with single records, or a part, does not show that it is complete. */
 export const readsWholeStream = ({ retryIssues, onlyRecord, retirePartition, range }: RunRequest): boolean =>
   (retryIssues ?? onlyRecord ?? retirePartition) === undefined && isWholeTime(range ?? WHOLE_TIME);

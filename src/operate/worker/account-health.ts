@@ -9,7 +9,7 @@ import type { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { authFailureOf, runFailure, type RunResult } from '../../engine/sync/run.ts';
+import { runFailure, type RunResult } from '../../engine/sync/run.ts';
 import { isOutage, type Refusal } from '../status/facts.ts';
 
 /** A sync that follows from the result of another run. */
@@ -70,7 +70,8 @@ export function createAccountHealth(
     end(result: RunResult): NextSync[] {
       const { stream, requests } = result;
       const failure = runFailure(result);
-      const error = authFailureOf(result);
+      // The service would refuse every further request of the account, too.
+      const error = failure?.recovery === 'fail_run' ? failure : undefined;
       if (error !== undefined && error.code !== 'token_permission') return refuse(stream, error);
       // Without a response of the service nothing is known of the credentials.
       const isAnswered =

@@ -5,7 +5,7 @@ import { isOutage } from '../status/facts.ts';
 import type { Metrics } from '../status/metrics.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import { type Clock, MINUTE_MS } from '../../shared/time.ts';
-import { authFailureOf, runFailure, type RunResult } from '../../engine/sync/run.ts';
+import { runFailure, type RunResult } from '../../engine/sync/run.ts';
 import { runStream } from '../../engine/sync/run-stream.ts';
 import type { Monitor } from './monitor.ts';
 import { buildRunEvents, logResult, runName } from './run-log.ts';
@@ -53,7 +53,7 @@ export function createAccountRunner({ account, clock, metrics, monitor, onNewer 
       cutOff.set(runName(stream, kind), job);
     }
     // The beginning of the outage was logged, and the refusal.
-    logResult(account, result, { kind, isKnown: isCutOff || authFailureOf(result) !== undefined });
+    logResult(account, result, { kind, isKnown: isCutOff || error?.recovery === 'fail_run' });
     if ((result.repaired ?? 0) > 0)
       log.warn(
         { stream, repaired: result.repaired },
