@@ -1,49 +1,45 @@
 /** Reads records with open issues from their stored content, because an upgrade may resolve the issues. */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../database/connection.ts';
 import { contextOf, keyColumn } from '../database/sql-names.ts';
 import { tableShape } from '../database/table-shape.ts';
 import { records, type Steps } from '../reading/step.ts';
+import { formatNumber } from '../../shared/format.ts';
 import { parseReceived, Received } from '../../shared/received.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
 
-const toStep = (text: string, context: ReadContext | null) =>
-  records([Received.of(parseReceived(text), text)], context ?? {});
+const isOpen = ({ name }: StreamDefinition, accountId: string): SQL =>
+  sql`d.account_id = ${accountId} and d.stream = ${name} and d.resolved_at is null`;
 
 /** The rejected records that are stored as a whole in their issue; an element of one (`messages[2]`) is in the stored record. */
-async function readRejected(db: Database, stream: StreamDefinition, accountId: string) {
-  const open = await db.execute<{
-    key: string | null;
-    text: string;
-    context: ReadContext | null;
-    is_whole: boolean;
-  }>(sql`
-    select record_id as key, coalesce(value::text, 'null') as text, context, kind = 'record_rejected'
-      and (record_id is null or field is null) as is_whole
-    from safety_sync.data_issues
-    where account_id = ${accountId} and stream = ${stream.name} and resolved_at is null order by kind, field, record_id`);
-  return { count: open.length, rejected: open.filter((one) => one.is_whole) };
+const selectRejected = (stream: StreamDefinition, accountId: string): SQL => sql`
+  select coalesce(d.value::text, 'null') as text, d.context from safety_sync.data_issues d
+  where ${isOpen(stream, accountId)} and d.kind = 'record_rejected' and (d.record_id is null or d.field is null)`;
+
+/** Returns their number. */
+async function* readSelected(db: Database, query: SQL): Steps<number> {
+  const selected = await db.execute<{ text: string; context: ReadContext | null }>(query);
+  for (const { text, context } of selected)
+    yield records([Received.of(parseReceived(text), text)], context ?? {});
+  return selected.length;
 }
 
 /** Complete rejected records with a key: PostgreSQL refused them, for a reason that may be gone. */
-export async function* readRefused(db: Database, stream: StreamDefinition, accountId: string) {
-  const { rejected } = await readRejected(db, stream, accountId);
-  for (const { key, text, context } of rejected) if (key !== null) yield toStep(text, context);
-}
+export const readRefused = (db: Database, stream: StreamDefinition, accountId: string) =>
+  readSelected(db, sql`${selectRejected(stream, accountId)} and d.record_id is not null`);
 
 export async function* readStoredIssues(db: Database, stream: StreamDefinition, accountId: string): Steps {
-  const { count, rejected } = await readRejected(db, stream, accountId);
   const parent = tableShape(stream.parent);
   // The request context comes from the row, because an issue may have moved to the row from another record.
-  const { context: contextOfRow, join } = contextOf(stream);
-  const key = keyColumn(parent);
-  const rows = await db.execute<{ text: string; context: ReadContext }>(sql`
-    select distinct on (t.${key}) t._raw::text as text, ${contextOfRow} as context
-    from safety_sync.data_issues d join ${parent.table} t
-      on t.account_id = d.account_id and t.${key} = d.record_id ${join}
-    where d.account_id = ${accountId} and d.stream = ${stream.name} and d.resolved_at is null
-      and t._deleted_at is null`);
-  for (const { text, context } of [...rejected, ...rows]) yield toStep(text, context);
-  const note = `put ${count} open data issues through again`;
+  const { context, join } = contextOf(stream);
+  // A rejected record is newer than its row, and is read after it.
+  const count = yield* readSelected(
+    db,
+    sql`select t._raw::text as text, ${context} as context from ${parent.table} t ${join}
+      where t.account_id = ${accountId} and t._deleted_at is null and exists (
+        select from safety_sync.data_issues d where ${isOpen(stream, accountId)} and d.record_id = t.${keyColumn(parent)})
+      union all ${selectRejected(stream, accountId)}`,
+  );
+  const note = `put ${formatNumber(count, 'stored record')} through again`;
   yield { kind: 'end', outcome: { kind: 'read', covered: null, note, failure: null } };
 }
