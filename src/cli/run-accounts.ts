@@ -1,8 +1,10 @@
 /** Runs the streams of every account for a verb: logs each run when it ends, and prints a summary at the end. */
 import pLimit from 'p-limit';
 import type { Account } from '../app.ts';
-import { STREAM_NAMES } from '../engine/streams/index.ts';
-import { type SyncRequest, syncStreams } from '../engine/sync/run-stream.ts';
+import { runsLast, STREAM_NAMES } from '../engine/streams/index.ts';
+import type { StreamName } from '../engine/streams/stream.ts';
+import type { RunRequest } from '../engine/sync/run.ts';
+import { runStream } from '../engine/sync/run-stream.ts';
 import { formatCount } from '../shared/format.ts';
 import { buildRunEvents, logResult } from '../operate/worker/run-log.ts';
 import { createProgress } from './progress.ts';
@@ -12,20 +14,20 @@ import type { AppContext, CommonOptions, Verb } from './verb.ts';
 /** At once, because each of their runs has a database session. */
 const MOST_ACCOUNTS = 5;
 
-interface RunAccountsRequest extends Omit<SyncRequest, 'streams' | 'trigger' | 'onResult'> {
-  readonly streams: SyncRequest['streams'] | ((account: Account) => SyncRequest['streams']);
+interface RunAccountsRequest extends Omit<RunRequest, 'stream' | 'trigger'> {
+  readonly streams: readonly StreamName[] | ((account: Account) => readonly StreamName[]);
 }
 
 /**
- * Runs several accounts in parallel, and returns the results in the order of the accounts. A
- * failure of one account does not affect the others.
+ * Runs several accounts in parallel, and returns the results in the order of the accounts. A failure of one account or stream
+ * does not affect the others.
  */
 export async function runAccounts(
   { app, terminal }: AppContext,
   { json }: CommonOptions,
-  { streams, ...settings }: RunAccountsRequest,
+  { streams, ...request }: RunAccountsRequest,
 ): Promise<AccountResult[]> {
-  const { kind } = settings;
+  const { kind } = request;
   /** Log and result go to a terminal, where one person reads both. */
   const isAtTerminal = terminal.isInteractive && app.config.log.format === 'pretty' && json !== true;
   // A backfill alone uses all the concurrency that its service allows, and the progress bar.
@@ -34,22 +36,17 @@ export async function runAccounts(
     // A first sync reads follow-ups as a backfill does. Progress of several accounts would overwrite each other.
     const hasProgress = kind === 'backfill' || (isAtTerminal && app.accounts.length === 1);
     const progress = hasProgress ? createProgress(account.log, isAtTerminal) : undefined;
-    try {
-      const events = { ...buildRunEvents(account), ...progress?.events };
-      const results = await syncStreams(account.runContext(events), {
-        ...settings,
-        streams: typeof streams === 'function' ? streams(account) : streams,
-        trigger: 'manual',
-        onResult: (result) => {
-          progress?.erase();
-          // At a terminal the output contains the reason of a skip, so the log omits it.
-          logResult(account, result, { kind, isKnown: isAtTerminal && result.outcome === 'skipped' });
-        },
-      });
-      return results.map((result) => ({ account_id: account.id, ...result }));
-    } finally {
+    const runContext = account.runContext({ ...buildRunEvents(account), ...progress?.events });
+    const run = async (stream: StreamName): Promise<AccountResult> => {
+      const result = await runStream(runContext, { ...request, stream, trigger: 'manual' });
       progress?.erase();
-    }
+      // At a terminal the output contains the reason of a skip, so the log omits it.
+      logResult(account, result, { kind, isKnown: isAtTerminal && result.outcome === 'skipped' });
+      return { account_id: account.id, ...result };
+    };
+    const asked = typeof streams === 'function' ? streams(account) : streams;
+    const results = await Promise.all(asked.filter((stream) => !runsLast(stream)).map(run));
+    return [...results, ...(await Promise.all(asked.filter(runsLast).map(run)))];
   };
   return (await Promise.all(app.accounts.map((account) => limit(runAccount, account)))).flat();
 }

@@ -1,4 +1,4 @@
-/** One run of one stream, from lock to closed run record; and several streams. */
+/** One run of one stream, from lock to closed run record. */
 import type { Queryable } from '../database/connection.ts';
 import { toKnownError } from '../database/database-error.ts';
 import { recordRun, type RunEnding, updateRun } from '../control-tables/runs.ts';
@@ -10,8 +10,8 @@ import { createLoad, type Load } from '../loading/load.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { toIso } from '../../shared/time.ts';
 import { markFailed, withSpan } from '../../shared/with-span.ts';
-import { runsLast, streamNamed } from '../streams/index.ts';
-import type { StreamDefinition, StreamName } from '../streams/stream.ts';
+import { streamNamed } from '../streams/index.ts';
+import type { StreamDefinition } from '../streams/stream.ts';
 import {
   createRunMeter,
   readsWholeStream,
@@ -131,26 +131,4 @@ async function removeOld({ retention, stream, request, session, accountId, signa
     await session.rollback();
     events.onRemoved?.(stream.name, NOTHING_REMOVED, toKnownError(error, signal));
   }
-}
-
-export interface SyncRequest extends Omit<RunRequest, 'stream'> {
-  readonly streams: readonly StreamName[];
-  readonly onResult?: (result: RunResult) => void;
-}
-
-/**
- * A failure of one stream never stops another. The stream that looks people up runs after the others, which meet their ids. Returns
- * a result for each stream.
- */
-export async function syncStreams(
-  context: RunContext,
-  { streams, onResult, ...request }: SyncRequest,
-): Promise<RunResult[]> {
-  async function run(stream: StreamName): Promise<RunResult> {
-    const result = await runStream(context, { ...request, stream });
-    onResult?.(result);
-    return result;
-  }
-  const results = await Promise.all(streams.filter((stream) => !runsLast(stream)).map(run));
-  return [...results, ...(await Promise.all(streams.filter(runsLast).map(run)))];
 }
