@@ -33,17 +33,6 @@ interface WalkStart {
   readonly note?: (reached: Pick<LedgerSlice, 'readToMs' | 'records' | 'expected'>) => Partial<RecordsStep>;
 }
 
-interface WalkEnd {
-  /** undefined: no request succeeded. */
-  readonly first: FirstResponse | undefined;
-  /** Number of records in the range, by the first response with a total. */
-  readonly announced: number | undefined;
-  /** The latest `updated_on` of all records. */
-  readonly latestChangeMs: number;
-  /** Names of all records. */
-  readonly seen: ReadonlyMap<string, number>;
-}
-
 const createdOf = (record: Received): number | undefined => timeOf(record, 'created_on');
 
 /** Sorted by creation time and filtered by it. Bounds that are inclusive or compared by seconds show a little more. */
@@ -57,13 +46,16 @@ export function isInOrder(list: readonly Received[], { fromMs, toMs }: TimeSlice
   });
 }
 
-export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart = {}): Steps<WalkEnd> {
+export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart = {}) {
   const { clock } = run.read.service;
   const { filters = {}, begun = { readToMs: range.toMs, records: 0 }, note } = start;
   /** Creation times by name. */
   const seen = new Map<string, number>();
+  /** undefined: no request has succeeded. */
   let first: FirstResponse | undefined;
-  let announced: WalkEnd['announced'];
+  /** Number of records in the range, by the first response with a total. */
+  let announced: number | undefined;
+  /** The latest `updated_on` of all records. */
   let latestChangeMs = -Infinity;
   let failures = 0;
 
@@ -108,7 +100,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
   }
 
   /** Its order is not that of creation, or its total has more than that order shows. */
-  async function* readAllByPages(): Steps<WalkEnd> {
+  async function* readAllByPages() {
     yield* readByPages(range);
     run.notes.push(
       `read by page numbers, which is slower: ${run.method}, created ${describeRange(range)}, is not sorted by creation time, newest first, or lacks what it announces`,

@@ -2,20 +2,20 @@
 import type { ListPage } from '../api/requests.ts';
 import { timeOf } from './list.ts';
 
-/** Times in the first response of a read. */
-export interface FirstResponse {
-  /** Its latest `updated_on`: the service sent it, so it had made every change up to then. -Infinity: no usable one. */
-  readonly seenMs: number;
-  /** Its Date; the worker's clock where it has none. */
-  readonly timeMs: number;
-}
+export type FirstResponse = ReturnType<typeof readFirstResponse>;
 
-/** An `updated_on` after the response's own time is an error of the data, and does not count. */
-export function readFirstResponse({ records, serviceTimeMs }: ListPage, ourMs: number): FirstResponse {
+/** Times in the first response of a read. `ourMs`: by the worker's clock, for a response without a Date. */
+export function readFirstResponse({ records, serviceTimeMs }: ListPage, ourMs: number) {
   const timeMs = serviceTimeMs ?? ourMs;
   const updated = records.flatMap((record) => timeOf(record, 'updated_on') ?? []);
-  const seenMs = Math.max(...updated.filter((ms) => ms <= timeMs));
-  return { seenMs, timeMs };
+  return {
+    timeMs,
+    /**
+     * Its latest `updated_on`: the service sent it, so it had made every change up to then. -Infinity: no usable one. A time
+     * after the response's own is an error of the data, and does not count.
+     */
+    seenMs: Math.max(...updated.filter((ms) => ms <= timeMs)),
+  };
 }
 
 /** Never after the time of the first response; the stored one if there was none. */
