@@ -204,16 +204,3 @@ export function endSentAsDeleted(
     update ${parent.table} g set ${flag} = false, _synced_at = ${instantOf(within)}, _run_id = ${within.runId}::bigint
     from gone where g.account_id = ${within.accountId} and g.${key} = gone.key`;
 }
-
-/** Counts records that this transaction wrote and that the source had changed up to this time, in ms. */
-export function countWritten(
-  parent: TableShape,
-  changeTimeColumn: string,
-  { upToMs, ...within }: RunKey & TransactionTime & { readonly upToMs: number },
-): SQL {
-  const { accountId, runId } = within;
-  // Rows that this transaction wrote have its time.
-  return sql`select count(*)::int as count from ${parent.table} t
-    where t.account_id = ${accountId} and t._run_id = ${runId}::bigint and t._synced_at = ${instantOf(within)}
-      and t._deleted_at is null and t.${name(changeTimeColumn)} <= ${timestampLiteral(upToMs)}`;
-}

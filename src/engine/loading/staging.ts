@@ -6,7 +6,9 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import { ISSUE_STAGE_COLUMNS } from './batch-issues.ts';
 import { copyInto } from './copy-records.ts';
 import { selectVanished } from './merge-sql.ts';
-import { definitions, isGone, keyColumn, name } from '../database/sql-names.ts';
+import { definitions, instantOf, isGone, keyColumn, name, timestampLiteral } from '../database/sql-names.ts';
+import type { TransactionTime } from '../database/sql-names.ts';
+import type { RunKey } from '../control-tables/control-tables.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import type { Coverage } from '../streams/stream.ts';
 
@@ -79,6 +81,18 @@ export async function countListed(
   const ofKeys = keys && sql`and t.${keyColumn(parent)} = any (${toArrayLiteral(keys)}::text[])`;
   const [row] = await db.execute<{ count: number }>(sql`select count(*)::int as count from ${parent.table} t
     where t.account_id = ${accountId} and not ${isGone(parent)} ${ofKeys ?? sql``}`);
+  return row?.count ?? 0;
+}
+
+/** Live rows that this transaction wrote, and that the source had changed up to this time, in ms. */
+export async function countWritten(
+  db: Queryable,
+  { stream, parent }: StreamShape,
+  { accountId, runId, upToMs, ...time }: RunKey & TransactionTime & { readonly upToMs: number },
+): Promise<number> {
+  const [row] = await db.execute<{ count: number }>(sql`select count(*)::int as count from ${parent.table} t
+    where t.account_id = ${accountId} and t._run_id = ${runId}::bigint and t._synced_at = ${instantOf(time)}
+      and t._deleted_at is null and t.${name(stream.changeTimeColumn ?? '')} <= ${timestampLiteral(upToMs)}`);
   return row?.count ?? 0;
 }
 

@@ -7,9 +7,8 @@ import { readLedger, writeLedger, writeStreamState } from '../control-tables/str
 import { readNamesState, readTypes } from '../control-tables/met-ids.ts';
 import { readOptionalMethods, writeOptionalMethods } from '../control-tables/optional-methods.ts';
 import { createPeopleReads, writePeopleAsked, writePeopleListed } from '../control-tables/user-lookups.ts';
-import { countWritten } from '../loading/merge-sql.ts';
-import { countListed, findVanished } from '../loading/staging.ts';
-import { streamShape, tableShape } from '../database/table-shape.ts';
+import { countListed, countWritten, findVanished } from '../loading/staging.ts';
+import { streamShape } from '../database/table-shape.ts';
 import { differenceOf } from '../reading/followups.ts';
 import { read } from '../reading/read.ts';
 import type { WarehouseReads } from '../reading/read-request.ts';
@@ -130,7 +129,7 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
   const { accountId, request, meter, load, stream, state } = run;
   const { db } = run.session.connection;
   const { state: change = {} } = outcome;
-  const { covered, repairUpToMs } = outcome.kind === 'read' ? outcome : { covered: null };
+  const { covered, repairUpToMs: upToMs } = outcome.kind === 'read' ? outcome : { covered: null };
   // Nothing was due. By hand the row of a list that is not due yet says when it will be.
   const isDueLater =
     outcome.kind === 'skipped' && outcome.dueInMs !== undefined && request.trigger === 'manual';
@@ -142,7 +141,9 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
       const scope = { accountId, stream: stream.name, now: time.now };
       await writeControlTables(run, time.now, writes);
       ending = toEnding(outcome, merged);
-      if (repairUpToMs !== undefined) meter.repaired = await countRepaired(run, time, repairUpToMs);
+      // Rows that were uncertain are corrected, although no run has missed a change of theirs.
+      if (upToMs !== undefined && load.before.uncertain === 0)
+        meter.repaired = await countWritten(db, streamShape(stream), { ...run, ...time, upToMs });
       const hasSucceeded = ending.outcome === 'succeeded';
       const isFresh = hasSucceeded && readsWholeStream(request);
       const parts = (isFresh && covered?.partitions) || undefined;
@@ -174,14 +175,4 @@ async function differenceLeft(run: Run, totals: readonly number[] | null): Promi
   if (totals === null) return null;
   if (run.load.before.rows > 0 && (await findVanished(db, shape, { ...run, covered })).size > 0) return null;
   return differenceOf(await countListed(db, shape, run.accountId), totals);
-}
-
-/** reconcile: counts the changes in this transaction that the source had made before `upToMs`; null: unknown. */
-async function countRepaired(run: Run, time: TransactionTime, upToMs: number): Promise<number | null> {
-  const { changeTimeColumn, parent } = run.stream;
-  // Rows that were uncertain are corrected, although no run has missed a change of theirs.
-  if (changeTimeColumn === undefined || run.load.before.uncertain > 0) return null;
-  const counted = countWritten(tableShape(parent), changeTimeColumn, { ...run, ...time, upToMs });
-  const [row] = await run.session.connection.db.execute<{ count: number }>(counted);
-  return row?.count ?? 0;
 }
