@@ -5,7 +5,7 @@ import type { Queryable } from '../database/connection.ts';
 import { comparedColumns, compareRows, type RowComparison } from '../loading/drift-sql.ts';
 import { normalize, type ReadRecord, toReadRecord } from '../loading/record.ts';
 import { keyColumn } from '../database/sql-names.ts';
-import { type StreamShape, streamShape, type TableShape } from '../database/table-shape.ts';
+import { type StreamShape, streamShape } from '../database/table-shape.ts';
 import { read } from '../reading/read.ts';
 import type { KnownRecord } from '../reading/read-request.ts';
 import type { RecordsStep } from '../reading/step.ts';
@@ -91,34 +91,28 @@ async function compare(db: Queryable, shape: StreamShape, scope: KeyOfRow, toSto
   const made = normalize(stream, toStore, (issue) => void remarks.push(issue));
   const fields: FieldComparison[] = [];
   for (const [position, table] of [parent, ...children].entries()) {
+    const isChild = table !== parent;
+    const columns = comparedColumns(shape, table).filter(({ name }) => !table.key.includes(name));
     const rows = made.rows[position] ?? [];
-    for (const row of await db.execute<RowComparison>(compareRows(shape, table, { ...scope, rows })))
-      fields.push(...toFields(shape, table, row));
+    const compared = await db.execute<RowComparison>(compareRows(shape, table, { ...scope, rows }));
+    for (const { stored, source, differing } of compared) {
+      const ownKey = table.key.slice(1).map((column) => String((stored ?? source)?.[column]));
+      const row = ownKey.length === 0 ? table.name : `${table.name}[${ownKey.join(', ')}]`;
+      if (isChild && (stored === null || source === null))
+        fields.push({ field: row, equal: false, stored, source });
+      else
+        for (const { name } of columns)
+          fields.push({
+            field: isChild ? `${row}.${name}` : name,
+            equal: !differing.includes(name),
+            stored: stored?.[name] ?? null,
+            source: source?.[name] ?? null,
+          });
+    }
   }
   return {
     source: made.parent['_deleted_at'] == null ? ('present' as const) : ('deleted' as const),
     fields: fields.toSorted((one, other) => Number(one.equal) - Number(other.equal)),
     remarks,
   };
-}
-
-/** The fields of a child begin with the name of its row. A child row that only one side has is one difference. */
-function toFields(
-  shape: StreamShape,
-  table: TableShape,
-  { stored, source, differing }: RowComparison,
-): FieldComparison[] {
-  const { key, name: tableName } = table;
-  const ownKey = key.slice(1).map((column) => String((stored ?? source)?.[column]));
-  const label = ownKey.length === 0 ? tableName : `${tableName}[${ownKey.join(', ')}]`;
-  const isChild = table !== shape.parent;
-  if (isChild && (stored === null || source === null))
-    return [{ field: label, equal: false, stored, source }];
-  const columns = comparedColumns(shape, table).filter(({ name }) => !key.includes(name));
-  return columns.map(({ name }) => ({
-    field: isChild ? `${label}.${name}` : name,
-    equal: !differing.includes(name),
-    stored: stored?.[name] ?? null,
-    source: source?.[name] ?? null,
-  }));
 }
