@@ -79,7 +79,8 @@ export async function createMemoryWorker(options: MemoryWorkerOptions = {}) {
     return stored;
   }
 
-  function storeState(stored: Stored, { state: change = {} }: ReadOutcome): void {
+  function storeState(stored: Stored, outcome: ReadOutcome): void {
+    const { state: change = {} } = outcome.kind === 'read' ? outcome : {};
     const { freshForMs, completeRead, difference, isPlanDone, ...times } = change;
     const { warehouse, state } = stored;
     if (isPlanDone === true && warehouse.plan !== undefined)

@@ -48,7 +48,6 @@ export type ReadOutcome =
   | {
       readonly kind: 'skipped';
       readonly reason: string;
-      readonly state?: StateChange;
       /** By hand: the one that the next attempt waits for. */
       readonly failure?: SafetySyncError | null;
       /** When there will be something to request, ms from now; undefined: unknown. */

@@ -105,10 +105,9 @@ async function pseudonymsOf({ db, settings, privacy }: RunContext): Promise<Pseu
  * Errors: `configuration_invalid` without a secret, `privacy_key_wrong`, `privacy_less`: then no person is recorded as
  * forgotten.
  */
-export async function forgetPerson(context: RunContext, typed: string, names: readonly string[] = []) {
+export async function forgetPerson(context: RunContext, id: string, names: readonly string[] = []) {
   const { db, settings } = context;
   const { accountId } = settings;
-  const id = typed.trim();
   const pseudonyms = await pseudonymsOf(context);
   await settleProtection([context], false);
   const stored = await readName(db, accountId, id);

@@ -128,8 +128,11 @@ export async function runSteps(run: Run): Promise<RunEnding> {
 async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWrite[]): Promise<RunEnding> {
   const { accountId, request, meter, load, stream, state } = run;
   const { db } = run.session.connection;
-  const { state: change = {} } = outcome;
-  const { covered, repairUpToMs: upToMs } = outcome.kind === 'read' ? outcome : { covered: null };
+  const {
+    covered,
+    repairUpToMs: upToMs,
+    state: change = {},
+  } = outcome.kind === 'read' ? outcome : { covered: null };
   // Nothing was due. By hand the row of a list that is not due yet says when it will be.
   const isDueLater =
     outcome.kind === 'skipped' && outcome.dueInMs !== undefined && request.trigger === 'manual';

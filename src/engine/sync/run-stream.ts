@@ -11,7 +11,6 @@ import { streamShape } from '../database/table-shape.ts';
 import { toIso } from '../../shared/time.ts';
 import { markFailed, withSpan } from '../../shared/with-span.ts';
 import { streamNamed } from '../streams/index.ts';
-import type { StreamDefinition } from '../streams/stream.ts';
 import {
   createRunMeter,
   readsWholeStream,
@@ -51,15 +50,6 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
   });
 }
 
-/**
- * At a new address of the service the first run reads everything, and deletes what that address lacks, without the guard. Optional
- * lists are due there by themselves, and their readers know what was never read there: a list that fails makes no other one due again.
- */
-function afterMove(request: RunRequest, { readMode }: StreamDefinition): RunRequest {
-  if (!readsWholeStream(request) || 'lists' in readMode) return request;
-  return { ...request, kind: 'reconcile', allowMassDelete: true };
-}
-
 /** The part of a run that needs the lock. */
 async function runInSession(
   context: RunContext,
@@ -71,13 +61,16 @@ async function runInSession(
   const { backendPid, connection } = session;
   const { db } = connection;
   const { kind, trigger } = asked;
-  const scope = { accountId, stream: asked.stream };
   events.onSession?.(asked.stream);
   // Another process may have migrated the database since this one began.
   await assertMigrated(connection);
-  const state = await openStreamState(db, scope);
+  const state = await openStreamState(db, { accountId, stream: asked.stream });
   const stream = streamNamed(asked.stream);
-  const request = state.isMoved ? afterMove(asked, stream) : asked;
+  // At a new address of the service the first run reads everything, and deletes what that address lacks, without the guard.
+  // Optional lists are due there by themselves, and their readers know what was never read there: a list that fails makes no
+  // other one due again.
+  const isAnew = state.isMoved && readsWholeStream(asked) && !('lists' in stream.readMode);
+  const request: RunRequest = isAnew ? { ...asked, kind: 'reconcile', allowMassDelete: true } : asked;
   const watermark = toIso(state.watermark);
   Object.assign(meter, { watermarkBefore: watermark, watermarkAfter: watermark });
   const begun = { account_id: accountId, stream: asked.stream, kind, trigger, owner };
