@@ -13,6 +13,7 @@ import { ignoreRejection } from '../../shared/errors.ts';
 import type { Received } from '../../shared/received.ts';
 import { withSpan } from '../../shared/with-span.ts';
 import type { Coverage, ReadContext } from '../streams/stream.ts';
+import { recordKey } from '../streams/wire.ts';
 import { createBatches, type Prepared } from './batch.ts';
 import type { LoadOptions } from './load-options.ts';
 import { createMerge, type Merged } from './merge.ts';
@@ -156,10 +157,11 @@ export async function createLoad(options: LoadOptions) {
       await drain();
       return hadRows ? await findVanished(db, shape, { covered, accountId }) : new Set();
     },
-    /** Whether each of these keys has a live row. null: a record without a usable key, which never has one. */
-    async areStored(keys: readonly (string | null)[]): Promise<boolean> {
+    /** Whether each of these records has a live row; one without a usable key never has one. */
+    async areStored(records: readonly Received[]): Promise<boolean> {
       await drain();
-      return !keys.includes(null) && (await countListed(db, shape, accountId, keys)) === new Set(keys).size;
+      const keys = new Set(records.map((one) => recordKey(one, stream.keyField)));
+      return !keys.has(null) && (await countListed(db, shape, accountId, [...keys])) === keys.size;
     },
     /** Records that were added since the last commit was requested. */
     get uncommitted() {

@@ -14,7 +14,6 @@ import { read } from '../reading/read.ts';
 import type { WarehouseReads } from '../reading/read-request.ts';
 import type { ControlWrite, ReadOutcome, Step } from '../reading/step.ts';
 import type { Coverage } from '../streams/stream.ts';
-import { recordKey } from '../streams/wire.ts';
 import { readsWholeStream, type Run, toEnding } from './run.ts';
 import { SECOND_MS, toIso } from '../../shared/time.ts';
 import { readRefused, readStoredIssues } from './stored-issues.ts';
@@ -31,8 +30,7 @@ export function warehouseReads(
 ): WarehouseReads {
   return {
     findVanished: async (covered) => (await load?.findVanished(covered)) ?? new Set(),
-    areStored: async (list) =>
-      (await load?.areStored(list.map((one) => recordKey(one, stream.keyField)))) ?? false,
+    areStored: async (list) => (await load?.areStored(list)) ?? false,
     readLedger: () => readLedger(db, { accountId, stream: stream.name }),
     countListed: () => countListed(db, streamShape(stream), accountId),
     ...createPeopleReads(db, accountId),
