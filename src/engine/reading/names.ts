@@ -18,10 +18,8 @@ import { records, type ReadOutcome, type Steps, writes } from './step.ts';
 
 const kindOfKey = (key: string): string => key.slice(0, key.indexOf(':'));
 
-const unnamedOf = (method: OptionalListName, { unnamed }: NamesState): string[] => {
-  const kinds = kindsOf(method);
-  return unnamed.filter((key) => kinds.includes(kindOfKey(key)));
-};
+const unnamedOf = (method: OptionalListName, { unnamed }: NamesState): string[] =>
+  unnamed.filter((key) => kindsOf(method).includes(kindOfKey(key)));
 
 type Codes = ReadonlyMap<string, Pick<MethodResult, 'code'>>;
 
@@ -48,13 +46,6 @@ export function nothingDue({ trigger, stream }: ReadRequest, states: Codes): Rea
 }
 
 export const NONE_OFFERED = { kind: 'skipped', reason: 'the service offers none of these lists' } as const;
-
-/** Old values name items that can be chosen no more. */
-const itemParams = (id: unknown) => ({
-  data_list_id: Number.isSafeInteger(Number(id)) ? Number(id) : id,
-  include_inactive: true,
-  include_deleted: true,
-});
 
 export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
   const { service, warehouse, onlyRecord } = read;
@@ -95,7 +86,10 @@ export async function* readNames(read: ReadRequest): Steps<ReadOutcome> {
     const names: Received[] = [];
     let { result, failure: reason } = lists ?? { result: { method, code: null }, failure: null };
     for (const id of dataLists ?? (lists?.records ?? []).map((one) => recordName(one, 'id'))) {
-      const items = await readOptionalList(service, method, itemParams(id));
+      const data_list_id = Number.isSafeInteger(Number(id)) ? Number(id) : id;
+      // Old values name items that can be chosen no more.
+      const params = { data_list_id, include_inactive: true, include_deleted: true };
+      const items = await readOptionalList(service, method, params);
       // Gone with its metafields, which are stored up to the end of this run.
       if (items.result.code === 'content_not_found') continue;
       ({ result, failure: reason } = items);
