@@ -34,19 +34,12 @@ export const askedOf = (
   pageSize: 'pageSize' in readMode ? readMode.pageSize : undefined,
 });
 
-/** The result of one pass over a list. */
-interface ListRead {
-  /** Names of the different records. */
-  readonly names: ReadonlySet<string>;
-  /** Of the last page that announced one. */
-  readonly total: number | undefined;
-  /** As many records as the first page announced, and no later page announced fewer: a deletion moves records to pages already read. */
-  readonly isComplete: boolean;
-}
-
 const KNOWN_MEMBERS: ReadonlySet<string> = new Set(['ok', 'paging', 'last_updated', 'columns']);
 
-export function incomplete({ method, params }: ListAsked, { total = 0, names }: ListRead): SafetySyncError {
+/** What a list has shown: names of records, and the total of its last page that announced one. */
+type Shown = Readonly<{ names: ReadonlySet<string>; total: number | undefined }>;
+
+export function incomplete({ method, params }: ListAsked, { total = 0, names }: Shown): SafetySyncError {
   const why =
     names.size < total
       ? `${total} records were announced, ${names.size} delivered`
@@ -94,10 +87,7 @@ export const isBeyondLast = (error: unknown): boolean =>
  * Yields page after page. The list ends with a page that is empty, shows nothing new or is refused; or with one that is shorter
  * than its limit and reaches the total. A response with as many records as were asked for is never taken as the last one.
  */
-export async function* readList(
-  service: Service,
-  asked: ListAsked,
-): AsyncGenerator<ListPage, ListRead, undefined> {
+export async function* readList(service: Service, asked: ListAsked) {
   const { keyField, pageSize } = asked;
   const names = new Set<string>();
   let firstTotal: number | undefined;
@@ -114,7 +104,7 @@ export async function* readList(
     } catch (error) {
       if (pages === 0 || !isRefused(error)) throw error;
       // It announces pages, and does not take their numbers: the method is there, and the list is not.
-      if (!isBeyondLast(error)) throw incomplete(asked, { names, total, isComplete: false });
+      if (!isBeyondLast(error)) throw incomplete(asked, { names, total });
       break;
     }
     const known = names.size;
@@ -141,7 +131,12 @@ export async function* readList(
   }
   // Without a total every page that was announced must have brought new records.
   const isReached = firstTotal === undefined ? lastPage === 1 || pages >= lastPage : names.size >= firstTotal;
-  return { names, total, isComplete: isReached && !hasShrunk };
+  return {
+    names,
+    total,
+    /** As many records as the first page announced, and no later page announced fewer: a deletion moves records to pages already read. */
+    isComplete: isReached && !hasShrunk,
+  };
 }
 
 /** A list that shifts while it is read shows all of it within a few passes; more are a service that contradicts itself. */
@@ -155,10 +150,7 @@ const createdOf = (record: Received): number =>
  * lacked, except those created since the first pass began, and reaches its total. One response that is complete needs no
  * second pass. Error: `read_incomplete`.
  */
-export async function* readSettledList(
-  service: Service,
-  asked: ListAsked,
-): AsyncGenerator<ListPage, void, undefined> {
+export async function* readSettledList(service: Service, asked: ListAsked) {
   let beganMs: number | undefined;
   let before: ReadonlySet<string> | undefined;
   for (let pass = 1; ; pass += 1) {
