@@ -7,11 +7,7 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 export type IssueRow = typeof dataIssues.$inferSelect;
 
 /** `includeResolved`: not only the open ones. */
-export async function readIssues(
-  db: Queryable,
-  accountIds: readonly string[],
-  includeResolved: boolean,
-): Promise<IssueRow[]> {
+export async function readIssues(db: Queryable, accountIds: readonly string[], includeResolved: boolean) {
   return await db
     .select()
     .from(dataIssues)

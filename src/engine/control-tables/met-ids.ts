@@ -87,10 +87,7 @@ export async function readNamesState(db: Queryable, accountId: string): Promise<
  * Counts the rows of each equipment type of each account. A row belongs to the type with the request that returned it, as in the
  * coverage of a snapshot.
  */
-export async function readStoredPartitions(
-  db: Queryable,
-  accountIds: readonly string[],
-): Promise<StoredPartition[]> {
+export async function readStoredPartitions(db: Queryable, accountIds: readonly string[]) {
   const { partition, join } = partitionOf(equipmentsStream);
   return await db.execute<StoredPartition>(sql`
     select p.account_id as "accountId", p.partition, p.live, ${msOf('(s.read_parts ->> p.partition)::timestamptz')} as "readAtMs" from (

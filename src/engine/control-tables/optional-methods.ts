@@ -6,14 +6,11 @@ import { agoOf, type TransactionTime } from '../database/sql-names.ts';
 import { optionalMethods } from './control-tables.ts';
 
 /** By method; without those that were never asked for. */
-export async function readOptionalMethods(
-  db: Queryable,
-  accountId: string,
-): Promise<Map<string, MethodState>> {
+export async function readOptionalMethods(db: Queryable, accountId: string) {
   const rows = await db.execute<MethodState & Record<string, unknown> & { method: string }>(sql`
     select method, ${agoOf('asked_at')} as "askedAgoMs", ${agoOf('read_at')} as "readAgoMs", code, to_jsonb(unnamed) as unnamed, form
     from ${optionalMethods} where account_id = ${accountId}`);
-  return new Map(rows.map(({ method, ...state }) => [method, state]));
+  return new Map<string, MethodState>(rows.map(({ method, ...state }) => [method, state]));
 }
 
 /** Part of the transaction that stores what was read; the later result of one method counts. */

@@ -89,11 +89,7 @@ export async function readPolicies(
 }
 
 /** The forgotten people. Errors: `privacy_key_wrong`. */
-export async function readForgotten(
-  db: Queryable,
-  accountId: string,
-  settings: PrivacySettings,
-): Promise<ForgottenRow[]> {
+export async function readForgotten(db: Queryable, accountId: string, settings: PrivacySettings) {
   const pseudonyms = pseudonymsOf(settings);
   const people = await db.execute<ForgottenRow>(sql`
     select pseudonym, person, words, key_id from ${forgotten} where account_id = ${accountId} order by pseudonym`);
@@ -107,10 +103,7 @@ export async function readForgotten(
 }
 
 /** `protection` null: everything may be stored. Errors: `privacy_key_wrong`. */
-export async function readPrivacy(
-  db: Queryable,
-  { stream, settings, privacy }: PrivacyScope,
-): Promise<{ readonly protection: Protection | null; readonly policy: StoredPolicy }> {
+export async function readPrivacy(db: Queryable, { stream, settings, privacy }: PrivacyScope) {
   const pseudonyms = pseudonymsOf(privacy);
   const people = await readForgotten(db, settings.accountId, privacy);
   const ids = people.map(({ pseudonym }) => pseudonym);

@@ -60,10 +60,7 @@ async function* findTypes(read: ReadRequest): Steps<PartitionsToRead | null> {
  * Sends the requests. The failure of one concerns that partition alone, and the others are read. The exception is a service
  * that cannot be reached or throttles every request: it would fail for each further partition after all retries again.
  */
-async function* readPartitions(
-  { stream, service }: ReadRequest,
-  { types, unlisted = [] }: PartitionsToRead,
-): Steps<readonly SafetySyncError[]> {
+async function* readPartitions({ stream, service }: ReadRequest, { types, unlisted = [] }: PartitionsToRead) {
   const failures: SafetySyncError[] = [];
   const all = types ?? [null];
   const ask = (type: string | null) => {
