@@ -32,13 +32,7 @@ interface MergeRequest extends StreamKey, RunKey, TransactionTime {
   readonly deletedBefore: number;
 }
 
-export interface Merged {
-  readonly counts: RecordCounts;
-  /** A remark for the result of the run. */
-  readonly note: string | null;
-  /** Partitions of the snapshot without any deletion, because too much was missing; the rest is stored. */
-  readonly failure: SafetySyncError | null;
-}
+export type Merged = Awaited<ReturnType<ReturnType<typeof createMerge>>>;
 
 type PartitionCounts = Readonly<{ partition: string; live: number; vanished: number }>;
 
@@ -166,7 +160,7 @@ export function createMerge(
    * Merges the staged rows, marks rows that a complete snapshot did not show as deleted, and updates the data issues. Counts
    * updated and deleted rows; `unchanged` counts staged copies that were not needed.
    */
-  return async (request: MergeRequest): Promise<Merged> => {
+  return async (request: MergeRequest) => {
     const { keyless } = request;
     const covered = keyless > 0 ? null : request.covered;
     const { deletable, vanished, failure } = await guardDeletions(covered, request);
@@ -181,10 +175,13 @@ export function createMerge(
     const deletedKeys = deleted.map(({ key }) => key);
     await db.execute(issues.recordIssues(request));
     await db.execute(issues.resolveIssues(parent, { ...request, fullCompare, deletedKeys }));
-    const note =
-      request.covered !== null && keyless > 0
-        ? `nothing was marked deleted, because ${formatNumber(keyless, 'record')} without a usable key may be any of the rows (safety-sync data-issues)`
-        : null;
-    return { counts, note, failure };
+    const doubt = `nothing was marked deleted, because ${formatNumber(keyless, 'record')} without a usable key may be any of the rows (safety-sync data-issues)`;
+    return {
+      counts,
+      /** A remark for the result of the run. */
+      note: request.covered !== null && keyless > 0 ? doubt : null,
+      /** Partitions of the snapshot without any deletion, because too much was missing; the rest is stored. */
+      failure,
+    };
   };
 }
