@@ -25,6 +25,7 @@ const CLOSING_BRACE = 0x7d;
 /** This bit turns a bracket into the brace of the same side. */
 const BRACE_BIT = 0x20;
 
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 const notJson = (message = 'the response is not JSON') => new UnusableResponse('response_not_json', message);
 const isCut = ({ length }: Buffer) =>
   new UnusableResponse('response_cut', `the response ends in the middle, after ${length} bytes`);
@@ -148,7 +149,8 @@ export function cutResponse(
   listKey: string | undefined,
   fields: readonly string[] = [],
 ): Pick<ListPage, 'records' | 'envelope'> {
-  const begin = skipSpace(bytes, 0);
+  const hasMark = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+  const begin = skipSpace(bytes, hasMark ? BYTE_ORDER_MARK.length : 0);
   if (begin === bytes.length) throw new UnusableResponse('response_cut', 'the response is empty');
   if (bytes[begin] !== OPENING_BRACE) throw notJson('the response is not a JSON object');
   const scan = new ElementScan([]);

@@ -48,7 +48,7 @@ describe('records are cut out of a response', () => {
   test.each([
     ['compact', nastyText(undefined)],
     ['pretty', nastyText(3).replaceAll('\n', '\r\n\t')],
-    ['between white space', ` \n${nastyText(undefined)}\n `],
+    ['behind a byte order mark', `\ufeff \n${nastyText(undefined)}\n `],
   ])('records and envelope of a response are those that JSON has (%s)', (_name, text) => {
     expect(cutText(text)).toEqual({ records: NASTY_RECORDS, envelope: NASTY_ENVELOPE });
   });
@@ -81,7 +81,6 @@ describe('an incomplete or invalid response', () => {
   test.each([
     ['a login page', '<html><body>Login</body></html>'],
     ['an array', '[1]'],
-    ['a byte order mark, which JSON has not', '\ufeff{"ok":true,"items":[1]}'],
     ['a second response behind it', '{"ok":true,"items":[1]}{"ok":true}'],
     ['a broken record', '{"ok":true,"items":[{"a":tru}]}'],
     ['an unclosed record', '{"ok":true,"items":[{"a":1],"b":2}}'],
