@@ -3,7 +3,6 @@
  * 5.2, 5.7).
  */
 import { afterEach, describe, expect, test } from 'vitest';
-import { WHOLE_TIME } from '../../src/engine/streams/state.ts';
 import type { RequestLogEntry } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { casesOf } from '../support/proof.ts';
@@ -43,7 +42,7 @@ async function start(options: TimedWorkerOptions = {}): Promise<void> {
 const followups = () => worker.sandbox.store.followups;
 const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
 const watermark = async () => (await stateOf(worker, 'followups')).watermark;
-const backfill = () => worker.run('followups', { kind: 'backfill', range: WHOLE_TIME });
+const backfill = () => worker.run('followups', { kind: 'backfill' });
 const newestUpdate = () => Math.max(...[...followups().values()].map((one) => one.updated_on));
 const creationTimes = () => [...followups().values()].map((one) => one.created_on).toSorted((a, b) => a - b);
 /** The time before which this share of the follow-ups was created. */

@@ -180,8 +180,7 @@ describe('the advice of an error', () => {
     for (const grant of grants) await database.query(grant);
     expect(await rights()).toMatchObject({ result: 'ok', advice: null });
     // As a later version does that changes this view.
-    const view = DEFINITIONS.find((one) => one.name === 'safety_sync.status');
-    await database.query(view?.statements ?? '');
+    await database.query(DEFINITIONS.find(({ name }) => name === 'safety_sync.status')?.statements ?? '');
     expect(await askJson(['status'], { ...service, DATABASE_URL })).toHaveProperty('problems');
   });
 });

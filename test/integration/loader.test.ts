@@ -49,10 +49,8 @@ const add = (records: readonly unknown[], about: ReadContext) =>
     about,
   );
 /** Returns the counts of all commits. */
-const commit = async () => {
-  await load.commit({ covered: null, beforeCommit: () => Promise.resolve() });
-  return { ...load.committed };
-};
+const commit = () =>
+  load.commit({ covered: null, beforeCommit: () => Promise.resolve() }).then(() => ({ ...load.committed }));
 /** A commit that is under way, and waits for the gate. */
 async function beginHeldCommit(): Promise<Gate> {
   const [gate, reached] = [createGate(), createGate()];

@@ -278,19 +278,6 @@ test('a data list that is gone at the source has no items, and fails nothing', a
   expect(counts.deleted).toBe(gone.length);
 });
 
-test('a list with a member that is not known removes none, and the run says so', async () => {
-  const worker = await open();
-  expectSucceeded(await sync(worker));
-  const { forms } = worker.sandbox.store.lists;
-  forms.delete([...forms.keys()][0] ?? '');
-  worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, truncated: true });
-  await later(worker, '1 day');
-  expect(await sync(worker)).toMatchObject({ outcome: 'succeeded', counts: { deleted: 0 } });
-  expect(await worker.query(`select note from safety_sync.runs where note like '%truncated%'`)).toHaveLength(
-    1,
-  );
-});
-
 test('without configured types every listed type is read, and one with rows that the list lacks, which may be gone', async () => {
   const worker = await open({ settings: { equipmentTypes: [] } });
   const { store, faults } = worker.sandbox;

@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LIST_NAMES, LISTS } from '../../src/pages/report/lists.ts';
-import { readReport, type Report } from '../../src/pages/report/read-report.ts';
-import { toWorkbook, writeCsv } from '../../src/pages/report/take-along.ts';
+import { makeReport } from '../../src/pages/report/make-report.ts';
+import type { Report } from '../../src/pages/report/read-report.ts';
 import type { RecordUrls } from '../../src/shared/record-urls.ts';
-import { writeWholeFile } from '../../src/shared/write-whole-file.ts';
 import { countStored } from '../support/count-days.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { readWorkbook } from '../support/read-workbook.ts';
@@ -44,15 +43,9 @@ beforeAll(async () => {
     where user_id = (select min(user_id) from safety.training_employee_status)`);
   parent = await mkdtemp(join(tmpdir(), 'safety-sync-lists-'));
   folder = join(parent, 'csv');
-  report = await readReport(
-    worker.connection,
-    { accountId: 'default', recordUrls: URLS },
-    async (snapshot) => {
-      await writeCsv(snapshot, folder);
-      await writeWholeFile(join(parent, 'lists.xlsx'), toWorkbook(snapshot));
-      return snapshot.report;
-    },
-  );
+  const asked = { accountId: 'default', recordUrls: URLS, title: null, folder: parent };
+  const files = { csv: folder, xlsx: join(parent, 'lists.xlsx') };
+  ({ report } = await makeReport(worker.connection, { ...asked, ...files }));
 });
 afterAll(() => rm(parent, { recursive: true, force: true }));
 

@@ -50,8 +50,7 @@ beforeAll(async () => {
 });
 
 function read(name?: string, recordUrls = {}, { connection } = worker): Promise<Report> {
-  const area = name === undefined ? null : parseArea(name);
-  const asked = { accountId: 'default', area, recordUrls };
+  const asked = { accountId: 'default', area: name === undefined ? null : parseArea(name), recordUrls };
   return readReport(connection, asked, ({ report: made }) => Promise.resolve(made));
 }
 

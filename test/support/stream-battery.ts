@@ -173,6 +173,14 @@ export function describeStream({
       });
     });
 
+    test('a complete read with a member that is not known deletes nothing, and the run says so', async () => {
+      const worker = await synced();
+      specimen.records(worker).delete(keyAt(worker));
+      worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, truncated: true });
+      const { counts, note } = expectSucceeded(await runAgain(worker, 'reconcile'));
+      expect([counts.deleted, note]).toEqual([0, expect.stringContaining('not known: truncated')]);
+    });
+
     test('a field that cannot be stored becomes null with an issue, which closes when the field is corrected', async () => {
       const worker = await synced();
       const key = keyAt(worker);

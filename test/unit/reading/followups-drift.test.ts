@@ -175,19 +175,6 @@ describe('counting', () => {
     await isEqual();
   });
 
-  test('a complete read with a member that is not known deletes nothing, and the run says so', async () => {
-    await start();
-    await sync();
-    followups().delete(idAt(9));
-    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, truncated: true });
-    const result = await reconcile();
-    expect(result).toMatchObject({ outcome: 'succeeded', counts: { deleted: 0 } });
-    expect(result).toHaveProperty('note', expect.stringContaining('not known: truncated'));
-    worker.sandbox.hooks.rewriteResponse = undefined;
-    await reconcile();
-    await isEqual();
-  });
-
   test('a deletion is found also where the time of the last change lies in the future', async () => {
     await start();
     followups().update(idAt(9), { updated_on: worker.serviceNow() + 30 * DAY_MS });
