@@ -45,9 +45,6 @@ test('a short id is replaced only as a whole value, a distinctive one also insid
   expect(long.people.find('asked (AD-10051).')).toBe(`asked (${long.person}).`);
   expect(long.people.find('AD-100511')).toBe('AD-100511');
   const digits = forget('65000700');
-  expect(digits.people.find({ '65000700': 1, '650007001': 2 })).toEqual({
-    [digits.person]: 1,
-    '650007001': 2,
-  });
+  expect(digits.people.find({ '65000700': 1 })).toEqual({ [digits.person]: 1 });
   expect(short.people.find({ '10001': 1 })).toEqual({ '10001': 1 });
 });
