@@ -1,7 +1,7 @@
 /** Confines a role to accounts, revokes its access, and shows what is confined. */
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { nameSome } from '../shared/format.ts';
-import { readStoredAccounts } from '../engine/control-tables/account-changes.ts';
+import { readStoredAccounts } from './change-account.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import type { Connection, TextQueries } from '../engine/database/connection.ts';
 import { type Confinement, readConfinements, readFaults, readMissing, whyNotConfine } from './access.ts';

@@ -2,14 +2,20 @@
  * Renames, removes or moves an account, under the locks of all its streams. A rename or removal is recorded first, because it
  * may be killed at any point: then no run of the account begins until the same change has finished.
  */
+import { eq, getTableColumns, sql } from 'drizzle-orm';
 import {
   type AccountChange,
   assertUnchanged,
   commandOf,
   readAccountChanges,
-  readStoredAccounts,
 } from '../engine/control-tables/account-changes.ts';
-import { moveSource, type Source } from '../engine/control-tables/sources.ts';
+import {
+  backfillSlices,
+  optionalMethods,
+  sources,
+  streamState,
+} from '../engine/control-tables/control-tables.ts';
+import type { Source } from '../engine/control-tables/sources.ts';
 import { streamLockKey } from '../engine/control-tables/stream-session.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import {
@@ -59,6 +65,16 @@ const ACCOUNT_TABLES = `select format('%I.%I', n.nspname, c.relname) as name, (
   order by n.nspname, c.relname`;
 
 const readTables = (connection: TextQueries) => connection.query<AccountTable>(ACCOUNT_TABLES);
+
+/** Lists the accounts that have rows; the few rows that a worker writes for every configured account do not count. */
+export async function readStoredAccounts(connection: TextQueries): Promise<string[]> {
+  const rows = await connection.query<{ account_id: string }>(
+    `select account_id from safety_sync.stream_state union select account_id from safety.labels
+     union select account_id from safety_sync.forgotten union select account_id from safety_sync.account_changes
+     order by 1`,
+  );
+  return rows.map((row) => row.account_id);
+}
 
 /** The rows of an account, and the tables that have some. */
 export async function countAccountRows(connection: TextQueries, account: string) {
@@ -193,7 +209,13 @@ export async function changeAccount(
   });
 }
 
-/** Lets the account be read from another address: everything is read from there as if for the first time. Error: `account_busy`. */
+/** Columns that are no position: they hold for what is stored, wherever it came from. */
+const STAYING = ['account_id', 'stream', 'complete_until', 'retained_at', 'read_parts'];
+
+/**
+ * Gives the account another address, and resets its positions: each stream is read as if for the first time, and no method
+ * counts as not offered. Error: `account_busy`.
+ */
 export const moveAccount = (
   databaseUrl: string,
   db: Database,
@@ -201,5 +223,17 @@ export const moveAccount = (
 ): Promise<void> =>
   withLocks(databaseUrl, [accountId], async (session) => {
     await assertUnchanged(session, accountId);
-    await moveSource(db, accountId, source);
+    const positions = Object.keys(getTableColumns(streamState)).filter((name) => !STAYING.includes(name));
+    await db.transaction(async (tx) => {
+      await tx
+        .update(sources)
+        .set({ ...source, moved_at: sql`now()` })
+        .where(eq(sources.account_id, accountId));
+      await tx
+        .update(streamState)
+        .set(Object.fromEntries(positions.map((name) => [name, sql`default`])))
+        .where(eq(streamState.account_id, accountId));
+      for (const table of [backfillSlices, optionalMethods])
+        await tx.delete(table).where(eq(table.account_id, accountId));
+    });
   });

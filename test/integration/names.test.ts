@@ -1,10 +1,10 @@
 /** Names of ids, and equipment types, from the lists that the service may have. */
 import { expect, test } from 'vitest';
-import { moveSource } from '../../src/engine/control-tables/sources.ts';
 import { NAMING_LISTS } from '../../src/engine/streams/optional-methods.ts';
 import { runFailure, type RunResult } from '../../src/engine/sync/run.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import type { Followup } from '../../src/sandbox/index.ts';
+import { moveAccount } from '../../src/warehouse/change-account.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import {
   createSyncedWorker,
@@ -34,9 +34,10 @@ const later = (worker: TestWorker, interval: string) =>
   worker.query(`update safety_sync.optional_methods
     set asked_at = asked_at - interval '${interval}', read_at = read_at - interval '${interval}'`);
 
-async function move({ connection, ...worker }: TestWorker): Promise<void> {
+async function move(worker: TestWorker): Promise<void> {
   await worker.query(`insert into safety_sync.sources (account_id, address) values ('default', 'old')`);
-  await moveSource(connection.db, 'default', { address: 'new', service_id: null, service_name: null });
+  const asked = { accountId: 'default', source: { address: 'new', service_id: null, service_name: null } };
+  await moveAccount(worker.databaseUrl, worker.connection.db, asked);
 }
 
 const sync = async (worker: TestWorker, trigger: 'schedule' | 'manual' = 'schedule'): Promise<RunResult> =>

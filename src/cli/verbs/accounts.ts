@@ -2,13 +2,17 @@ import {
   type AccountChange,
   commandOf,
   readAccountChanges,
-  readStoredAccounts,
 } from '../../engine/control-tables/account-changes.ts';
 import { accountName } from '../../config/variables.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { describeSource, isOtherAccount } from '../../engine/sync/source.ts';
-import { changeAccount, countAccountRows, moveAccount } from '../../warehouse/change-account.ts';
+import {
+  changeAccount,
+  countAccountRows,
+  moveAccount,
+  readStoredAccounts,
+} from '../../warehouse/change-account.ts';
 import type { App } from '../../app.ts';
 import { renderRows } from '../table.ts';
 import { confirm } from '../terminal.ts';

@@ -36,13 +36,3 @@ export async function assertUnchanged(connection: TextQueries, account: string):
     advice: `Finish it with the same command: ${commandOf(change)}`,
   });
 }
-
-/** Lists the accounts that have rows; the few rows that a worker writes for every configured account do not count. */
-export async function readStoredAccounts(connection: TextQueries): Promise<string[]> {
-  const rows = await connection.query<{ account_id: string }>(
-    `select account_id from safety_sync.stream_state union select account_id from safety.labels
-     union select account_id from safety_sync.forgotten union select account_id from safety_sync.account_changes
-     order by 1`,
-  );
-  return rows.map((row) => row.account_id);
-}
