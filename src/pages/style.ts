@@ -52,7 +52,7 @@ h2{font-size:1.1rem;margin:2.2rem 0 .7rem}
 .badge.warning{background:var(--warningbg);color:var(--warning)}.badge.bad{background:var(--badbg);color:var(--bad)}
 .badge.off{background:var(--line);color:var(--dim)}
 table{overflow-wrap:normal}th a{overflow-wrap:anywhere}
-.t-good{color:var(--good)}.t-bad{color:var(--bad)}.t-busy{color:var(--busy)}
+.t-good{color:var(--good)}.t-bad{color:var(--bad)}.t-busy{color:var(--busy)}.t-warning{color:var(--warning)}
 footer{padding-top:2rem;padding-bottom:2.5rem}
 @media (max-width:42rem){th,td{padding-right:.35rem}table{font-size:.8rem}.card{padding:.85rem .9rem}td.num,.badge{white-space:normal}}
 @media (min-width:120rem){body{font-size:19px}}

@@ -25,7 +25,7 @@ export async function openStaging(db: Queryable, { parent, children }: StreamSha
     await db.execute(sql`create temporary table if not exists ${name(stage)} (${definitions(columns)})
       on commit delete rows`);
   }
-  // What the run has seen stays seen.
+  // What the run has seen stays seen. The cleaning before it, in the same session, records nothing.
   await db.execute(sql`create temporary table if not exists stage_seen (key text)`);
 }
 
