@@ -1,4 +1,4 @@
-/** Reads of how many ids in the warehouse each kind has a label or a name. */
+/** Counts the ids of each kind in the warehouse, and those of them with a label or a name. */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../engine/database/connection.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';

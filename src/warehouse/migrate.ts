@@ -75,13 +75,13 @@ async function endRuns(connection: Connection): Promise<void> {
 async function migrateTables(
   connection: Connection,
   status: MigrationStatus,
-  isSpread: boolean,
+  areDistributed: boolean,
 ): Promise<ViewStep[]> {
   const missing = MIGRATION_FILES.slice(MIGRATION_FILES.length - status.pendingTables);
   const isNew = missing.length === MIGRATION_FILES.length;
   if (missing.length > 0 && !isNew) await endRuns(connection);
   // Statements over several tables that foreign keys tie together, in one transaction.
-  if (isSpread) await connection.query(`set local citus.multi_shard_modify_mode = 'sequential'`);
+  if (areDistributed) await connection.query(`set local citus.multi_shard_modify_mode = 'sequential'`);
   const inTheWay: string[] = [];
   const grants: string[] = [];
   for (const { sql: statements, hash, folderMillis } of missing) {
@@ -91,7 +91,7 @@ async function migrateTables(
       grants.push(...(await dropViews(connection, views)));
       await connection.query(statement);
       // A new table has to be distributed before the next statement refers to it.
-      if (isSpread && /create table/i.test(statement)) await distribute(connection);
+      if (areDistributed && /create table/i.test(statement)) await distribute(connection);
     }
     await connection.query(`insert into ${LEDGER} (hash, created_at, program_version) values ($1, $2, $3)`, [
       hash,
@@ -184,10 +184,10 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
       throw new SafetySyncError('database_error', message, { advice: ENCODING_ADVICE });
     }
     if (status.pending > 0) for (const statement of CREATE_LEDGER) await connection.query(statement);
-    const isSpread = await isDistributed(connection);
-    const steps = await inTransaction(() => migrateTables(connection, status, isSpread));
+    const areDistributed = await isDistributed(connection);
+    const steps = await inTransaction(() => migrateTables(connection, status, areDistributed));
     /** Tables that were distributed now. */
-    const distributed = onCitus || isSpread ? await distribute(connection) : [];
+    const distributed = onCitus || areDistributed ? await distribute(connection) : [];
     await extendCalendar(connection);
     await onTables?.();
     for (const step of steps) await inTransaction(() => applyStep(connection, step));
@@ -195,7 +195,7 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
     await inTransaction(() => completeAccess(connection));
     await writeComments(connection);
     const readerAdvice = await grantReader(connection);
-    if (onCitus || isSpread) await grantControl(connection);
+    if (onCitus || areDistributed) await grantControl(connection);
     return { applied: status.pending, known: status.known, readerAdvice, distributed };
   } finally {
     await watcher.close();

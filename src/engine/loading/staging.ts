@@ -1,4 +1,7 @@
-/** The temporary tables of one session: their rows are merged, or rolled back, with the transaction that contains them. */
+/**
+ * The temporary tables of one session: their rows are merged, or rolled back, with the transaction that contains them. And what a
+ * run counts of the rows beside them.
+ */
 import { sql } from 'drizzle-orm';
 import type { Connection, Queryable } from '../database/connection.ts';
 import { isDataError } from '../database/database-error.ts';
@@ -6,8 +9,15 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import { ISSUE_STAGE_COLUMNS } from './batch-issues.ts';
 import { copyInto } from './copy-records.ts';
 import { selectVanished } from './merge-sql.ts';
-import { definitions, instantOf, isGone, keyColumn, name, timestampLiteral } from '../database/sql-names.ts';
-import type { TransactionTime } from '../database/sql-names.ts';
+import {
+  definitions,
+  instantOf,
+  isGone,
+  keyColumn,
+  name,
+  timestampLiteral,
+  type TransactionTime,
+} from '../database/sql-names.ts';
 import type { RunKey } from '../control-tables/control-tables.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import type { Coverage } from '../streams/stream.ts';
