@@ -101,9 +101,13 @@ export class MemoryWarehouse {
         if (!this.slices.some((one) => isSame(one, change.slice) && one.status === 'failed'))
           this.#put([change.slice]);
         break;
-      case 'repaired':
-        this.slices = this.slices.filter((one) => !change.slices.some((slice) => isSame(one, slice)));
+      case 'read_again': {
+        const { fromMs, toMs } = change.range;
+        this.slices = this.slices.filter(
+          (one) => one.status !== 'failed' || one.fromMs < fromMs || one.toMs > toMs,
+        );
         break;
+      }
       case 'complete_read':
         this.completeReadAt = this.#now();
         break;

@@ -110,10 +110,9 @@ export async function writeLedger(db: Queryable, scope: StateScope, change: Ledg
         sql`update ${streamState} set complete_read_at = statement_timestamp() where ${isOf(scope)}`,
       );
       break;
-    case 'repaired':
-      for (const { fromMs, toMs } of change.slices)
-        await db.execute(sql`delete from ${backfillSlices} where ${isOf(scope)} and status = 'failed'
-          and created_from = ${toIso(fromMs)} and created_to = ${toIso(toMs)}`);
+    case 'read_again':
+      await db.execute(sql`delete from ${backfillSlices} where ${isOf(scope)} and status = 'failed'
+        and created_from >= ${toIso(change.range.fromMs)} and created_to <= ${toIso(change.range.toMs)}`);
       break;
     case 'slice':
       await writeSlice(db, scope, change.slice);

@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../shared/time.ts';
 import { isLeftAlone } from '../streams/optional-methods.ts';
 import { type StateChange, type TimeSlice, WHOLE_TIME } from '../streams/state.ts';
 import { readBackfill } from './backfill.ts';
-import { describeRange, isSameRange, isWholeTime, unionOf } from './creation-time.ts';
+import { describeRange, isWholeTime, unionOf } from './creation-time.ts';
 import { createFollowupRun, type FollowupRun } from './followup-run.ts';
 import type { ReadRequest } from './read-request.ts';
 import { type ReadOutcome, type Steps, writes } from './step.ts';
@@ -29,28 +29,22 @@ async function* readChanges(run: FollowupRun, watermark: number): Steps<number> 
   return nextWatermark(watermark, first) ?? watermark;
 }
 
-/** Failed slices of earlier runs, as the ledger has them. */
-async function readOpen({ read }: FollowupRun): Promise<readonly TimeSlice[]> {
-  const { slices } = await read.warehouse.readLedger();
-  return slices.filter(({ status }) => status === 'failed');
+/** No commit is between the two: of the failed slices within the range those stay open that fail again. */
+async function* readAgain(run: FollowupRun, range: TimeSlice) {
+  yield writes({ kind: 'read_again', range });
+  return yield* walk(run, range);
 }
 
 /**
- * These failed slices were read whole, and are open no more: what still fails is a smaller slice, because all other records are
- * stored.
+ * Reads the slices again that failed in earlier runs or in this one. What still fails is a smaller slice, because all other
+ * records are stored.
  */
-function* noteRepaired(run: FollowupRun, open: readonly TimeSlice[]) {
-  const isOpen = (slice: TimeSlice) => run.failed.some(({ range }) => isSameRange(range, slice));
-  const slices = open.filter((slice) => !isOpen(slice));
-  if (slices.length > 0) yield writes({ kind: 'repaired', slices });
-}
-
-/** Reads the slices again that failed in earlier runs or in this one. */
-async function* retryFailed(run: FollowupRun, known: readonly TimeSlice[]): Steps {
+async function* retryFailed(run: FollowupRun): Steps {
+  const { slices } = await run.read.warehouse.readLedger();
+  const known = slices.filter(({ status }) => status === 'failed');
   const open = [...known, ...run.failed.map(({ range }) => range)];
   run.failed = [];
-  for (const range of unionOf(open)) yield* walk(run, range);
-  yield* noteRepaired(run, open);
+  for (const range of unionOf(open)) yield* readAgain(run, range);
 }
 
 /** Changes were stored up to the watermark, but those in failed slices, so the run fails while one is open. */
@@ -72,13 +66,11 @@ function toOutcome(
 /** A backfill, and the first sync, which is resumed like one. */
 async function* readPlanned(run: FollowupRun): Steps<ReadOutcome> {
   const { range = WHOLE_TIME, kind, state } = run.read;
-  const within = ({ fromMs, toMs }: TimeSlice): boolean => fromMs >= range.fromMs && toMs <= range.toMs;
-  const known = (await readOpen(run)).filter(within);
   const { isOnePage, ...end } = yield* readBackfill(run);
   let { watermark } = end;
   // Records may have changed since they were read, also in an earlier run.
   if (kind === 'sync' && watermark !== null && !isOnePage) watermark = yield* readChanges(run, watermark);
-  yield* retryFailed(run, known);
+  yield* retryFailed(run);
   const latest = Math.max(state.watermark ?? -Infinity, watermark ?? -Infinity);
   // Only a backfill of everything has read all changes that the service had made when it began.
   const isAdvanced = isWholeTime(range) && Number.isFinite(latest);
@@ -91,10 +83,8 @@ async function* readEverything(run: FollowupRun, watermark: number | null): Step
   yield writes({ kind: 'complete_read' });
   yield { kind: 'commit' };
   const begunMs = read.service.clock.monotonicMs();
-  const open = await readOpen(run);
   run.failed = [];
-  const { first, announced, latestChangeMs, seen } = yield* walk(run, WHOLE_TIME);
-  yield* noteRepaired(run, open);
+  const { first, announced, latestChangeMs, seen } = yield* readAgain(run, WHOLE_TIME);
   const outcome = toOutcome(run, { watermark: nextWatermark(watermark, first) });
   if (first === undefined || outcome.failure !== null) return outcome;
   // A time in the service's future is an error of the data.
@@ -171,10 +161,9 @@ async function* readRun(run: FollowupRun): Steps<ReadOutcome> {
     return toOutcome(run, {});
   }
   if (kind === 'backfill' || (kind === 'sync' && watermark === null)) return yield* readPlanned(run);
-  const known = await readOpen(run);
   const readUpTo = watermark === null ? null : yield* readChanges(run, watermark);
   if (kind === 'reconcile' || readUpTo === null) return yield* readEverything(run, readUpTo);
-  yield* retryFailed(run, known);
+  yield* retryFailed(run);
   // While a slice is open the rows are known to differ.
   if (run.failed.length > 0) return toOutcome(run, { watermark: readUpTo });
   return yield* readDrift(run, readUpTo);

@@ -88,8 +88,8 @@ export type LedgerChange =
   /** A new plan replaces everything that the ledger holds, except failed slices. */
   | { readonly kind: 'plan'; readonly plan: BackfillPlan; readonly slices: readonly LedgerSlice[] }
   | { readonly kind: 'slice'; readonly slice: LedgerSlice }
-  /** Failed slices that were read. */
-  | { readonly kind: 'repaired'; readonly slices: readonly TimeSlice[] }
+  /** The failed slices within it are read again, and are open no more, unless they are written again after this. */
+  | { readonly kind: 'read_again'; readonly range: TimeSlice }
   /** Notes the time: of follow-ups when an attempt to read everything begins, of completed trainings when one has succeeded. */
   | { readonly kind: 'complete_read' };
 
