@@ -6,7 +6,7 @@ import { lostProtection } from '../control-tables/stored-privacy.ts';
 import { withStreamSession } from '../control-tables/stream-session.ts';
 import { forgottenTexts, isSearched } from '../privacy/people.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { createPseudonyms, isPseudonym, type Pseudonyms } from '../../shared/pseudonym.ts';
+import { createPseudonyms, isPseudonym } from '../../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
 import { userColumns } from '../streams/stored-columns.ts';
 import type { StreamName } from '../streams/stream.ts';
@@ -49,7 +49,7 @@ export async function settleProtection(contexts: readonly RunContext[], mayLift:
 
 /** The person that would be forgotten, and the tables with rows that have the id. undefined: the id is not stored. */
 export async function findStoredPerson(context: RunContext, id: string) {
-  const { db, settings, privacy } = context;
+  const { db, settings } = context;
   const { accountId } = settings;
   const columns = STREAMS.flatMap(userColumns);
   const counts = [...new Set(columns.map(({ table }) => table))].map((table) => {
@@ -63,8 +63,8 @@ export async function findStoredPerson(context: RunContext, id: string) {
   const rows = await db.execute<{ table: string; rows: number }>(sql.join(counts, sql` union all `));
   const found = rows.filter((one) => one.rows > 0);
   const name = await readName(db, accountId, id);
-  const person = (await pseudonymsOf(context)).of(id);
-  const known = await readForgotten(db, accountId, privacy);
+  const { pseudonyms, known } = await openForgotten(context);
+  const person = pseudonyms.of(id);
   const isKnown = found.length > 0 || name !== null || known.some((one) => one.person === person);
   return isKnown ? { id, name, tables: found } : undefined;
 }
@@ -78,7 +78,7 @@ export const listForgotten = async ({ db, settings: { accountId } }: RunContext)
 /** Returns the pseudonym; null: the person is not forgotten. Complete reads store the id and the name again. */
 export async function cancelForgetting(context: RunContext, id: string): Promise<string | null> {
   const { accountId } = context.settings;
-  const person = (await pseudonymsOf(context)).of(id.trim());
+  const person = (await openForgotten(context)).pseudonyms.of(id.trim());
   // Earlier states keep the pseudonym, so it stays a person of its own.
   await context.db.execute(sql`insert into safety_sync.user_lookups (account_id, user_id)
     select distinct account_id, person from safety_sync.forgotten where account_id = ${accountId} and person = ${person}
@@ -89,15 +89,15 @@ export async function cancelForgetting(context: RunContext, id: string): Promise
   return count === 0 ? null : person;
 }
 
-/** Errors: `configuration_invalid` without a secret, `privacy_key_wrong`. */
-async function pseudonymsOf({ db, settings, privacy }: RunContext): Promise<Pseudonyms> {
+/** The forgotten people, and the pseudonyms under the secret. Errors: `configuration_invalid` without one, `privacy_key_wrong`. */
+async function openForgotten({ db, settings, privacy }: RunContext) {
   if (privacy.key === undefined)
     throw new SafetySyncError(
       'configuration_invalid',
       'PRIVACY_KEY is not set: only a keyed hash of a forgotten person is kept, to recognize later records of that person',
     );
-  await readForgotten(db, settings.accountId, privacy);
-  return createPseudonyms(privacy.key);
+  const known = await readForgotten(db, settings.accountId, privacy);
+  return { pseudonyms: createPseudonyms(privacy.key), known };
 }
 
 /**
@@ -108,7 +108,7 @@ async function pseudonymsOf({ db, settings, privacy }: RunContext): Promise<Pseu
 export async function forgetPerson(context: RunContext, id: string, names: readonly string[] = []) {
   const { db, settings } = context;
   const { accountId } = settings;
-  const pseudonyms = await pseudonymsOf(context);
+  const { pseudonyms, known } = await openForgotten(context);
   await settleProtection([context], false);
   const stored = await readName(db, accountId, id);
   const allNames = stored === null ? names : [stored, ...names];
@@ -117,7 +117,6 @@ export async function forgetPerson(context: RunContext, id: string, names: reado
   const rows = texts.map((text) => ({ ...text, account_id: accountId, key_id }));
   await db.insert(forgotten).values(rows).onConflictDoNothing();
   const streams = await cleanAccount(context);
-  const known = await readForgotten(db, accountId, context.privacy);
   const pseudonym = pseudonyms.of(id);
   // Notes and errors of runs may contain ids of failed requests, also short ones, and words of the service.
   const words = [id, ...allNames.filter(isSearched)].map((one) => one.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
@@ -130,7 +129,7 @@ export async function forgetPerson(context: RunContext, id: string, names: reado
     /** The replacement of the person's id from now on. */
     pseudonym,
     /** A name of two words or more is known, now or from an earlier request to forget the person: it is found inside of texts. */
-    isNameKnown: known.some((one) => one.person === pseudonym && one.words !== null),
+    isNameKnown: [...known, ...texts].some((one) => one.person === pseudonym && one.words !== null),
     streams,
     /** Number of runs with notes or errors that named the person. */
     runs,
