@@ -6,13 +6,12 @@ import { runs, sources, streamState } from './control-tables.ts';
 /** A service, and the account there. */
 export type Source = Pick<typeof sources.$inferSelect, 'address' | 'service_id' | 'service_name'>;
 
-/** `isRead`: something was stored from it. Before that, the account belongs to no service: an address may have been mistyped. */
-export async function readSource(db: Queryable, accountId: string) {
-  const [row] = await db.execute<Source & { isRead: boolean }>(sql`
-    select address, service_id, service_name, moved_at is not null
+/** undefined: nothing was stored from one. Until then the account belongs to no service: an address may have been mistyped. */
+export async function readSource(db: Queryable, accountId: string): Promise<Source | undefined> {
+  const [row] = await db.execute<Source>(sql`
+    select address, service_id, service_name from ${sources} where account_id = ${accountId} and (moved_at is not null
         or exists (select from ${streamState} s where s.account_id = ${accountId} and s.last_success_at is not null)
-        or exists (select from ${runs} r where r.account_id = ${accountId} and r.records_read > 0) as "isRead"
-    from ${sources} where account_id = ${accountId}`);
+        or exists (select from ${runs} r where r.account_id = ${accountId} and r.records_read > 0))`);
   return row;
 }
 

@@ -90,16 +90,15 @@ export function createSourceGuard({ accountId, address, api, db, clock, signal }
   }
 
   /**
-   * `stored`: the service that was read; undefined: nothing was read yet, although `row` may name one. An address that differs is
-   * refused as it is, without a request.
+   * `stored`: the service that was read; undefined: nothing was read yet. An address that differs is refused as it is, without a
+   * request.
    */
   async function compare() {
-    const row = await readSource(db, accountId);
-    const stored = row?.isRead === true ? row : undefined;
+    const stored = await readSource(db, accountId);
     const isElsewhere = stored !== undefined && stored.address !== address;
     const current = isElsewhere ? { address, ...UNKNOWN } : await readCurrent();
     const isOther = isElsewhere || (stored !== undefined && isOtherAccount(stored, current));
-    return { row, stored, current, isOther };
+    return { stored, current, isOther };
   }
 
   return {
@@ -107,18 +106,17 @@ export function createSourceGuard({ accountId, address, api, db, clock, signal }
     readCurrent,
     /** The address is not that of the account, as is known without a request. */
     async isElsewhere(): Promise<boolean> {
-      const row = await readSource(db, accountId);
-      return address !== '' && row?.isRead === true && row.address !== address;
+      const stored = await readSource(db, accountId);
+      return address !== '' && stored !== undefined && stored.address !== address;
     },
     /** Called before every list, so that no run goes on after another process has moved the account. Error: `source_changed`. */
     async assertSame(): Promise<void> {
-      const { row, stored, current, isOther } = await compare();
+      const { stored, current, isOther } = await compare();
       if (stored !== undefined && isOther) throw sourceChanged(accountId, stored, current);
       // A known id stays when the service does not send it.
       const service_id = current.service_id ?? stored?.service_id ?? null;
       const service_name = current.service_name ?? stored?.service_name ?? null;
-      const isSame = row?.service_id === service_id && row.service_name === service_name;
-      if (row?.address !== address || !isSame)
+      if (stored?.service_id !== service_id || stored.service_name !== service_name)
         await writeSource(db, accountId, { address, service_id, service_name });
     },
   };
