@@ -89,14 +89,18 @@ async function* readEverything(run: FollowupRun, watermark: number | null): Step
   if (first === undefined || outcome.failure !== null) return outcome;
   // A time in the service's future is an error of the data.
   const late = { fromMs: Math.max(latestChangeMs, first.timeMs - LATE_MS), toMs: first.timeMs + LATE_MS };
+  // At a new address nothing is late: everything that it lacks is of another one.
+  const covered = { partitions: null, ...(!read.state.isMoved && { late }) };
   const all = [announced, await run.askTotal()].filter((total) => total !== undefined);
-  const totals = [...run.changed].every((name) => seen.has(name)) ? all : null;
+  // What this read did not show is deleted, or stays: read as changed by this run, or late.
+  const deleted = await read.warehouse.findVanished(covered);
+  const lacking = await read.warehouse.findVanished({ partitions: null });
+  const nothingStays = deleted.size === lacking.size && [...run.changed].every((name) => seen.has(name));
   const tookMs = Math.round(read.service.clock.monotonicMs() - begunMs);
   return {
     ...outcome,
-    // At a new address nothing is late: everything that it lacks is of another one.
-    covered: { partitions: null, ...(!read.state.isMoved && { late }) },
-    state: { ...outcome.state, completeRead: { tookMs, totals } },
+    covered,
+    state: { ...outcome.state, completeRead: { tookMs, totals: nothingStays ? all : null } },
     ...(watermark !== null && { repairUpToMs: watermark }),
   };
 }

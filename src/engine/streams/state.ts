@@ -35,8 +35,8 @@ export interface StateChange {
   /** 0: the service counts as many as are stored. */
   readonly difference?: 0;
   /**
-   * A complete read: its duration, and the service's totals at its beginning and end; null: a record that the run read before
-   * is not in it, and keeps its row.
+   * A complete read: its duration, and the service's totals at its beginning and end; null: a row stays although the read did
+   * not show it, because its response may be late, so a later run looks again.
    */
   readonly completeRead?: { readonly tookMs: number; readonly totals: readonly number[] | null };
 }

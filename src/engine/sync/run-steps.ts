@@ -7,7 +7,7 @@ import { readLedger, writeLedger, writeStreamState } from '../control-tables/str
 import { readNamesState, readTypes } from '../control-tables/met-ids.ts';
 import { readOptionalMethods, writeOptionalMethods } from '../control-tables/optional-methods.ts';
 import { createPeopleReads, writePeopleAsked, writePeopleListed } from '../control-tables/user-lookups.ts';
-import { countListed, countWritten, findVanished } from '../loading/staging.ts';
+import { countListed, countWritten } from '../loading/staging.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { differenceOf } from '../reading/followups.ts';
 import { read } from '../reading/read.ts';
@@ -135,6 +135,8 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
   const isDueLater =
     outcome.kind === 'skipped' && outcome.dueInMs !== undefined && request.trigger === 'manual';
   const leavesNoRow = outcome.kind === 'skipped' && meter.requests === 0 && !isDueLater;
+  const { totals } = change.completeRead ?? {};
+  const shape = streamShape(stream);
   let ending = toEnding(outcome);
   await load.commit({
     covered,
@@ -144,13 +146,14 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
       ending = toEnding(outcome, merged);
       // Rows that were uncertain are corrected, although no run has missed a change of theirs.
       if (upToMs !== undefined && load.before.uncertain === 0)
-        meter.repaired = await countWritten(db, streamShape(stream), { ...run, ...time, upToMs });
+        meter.repaired = await countWritten(db, shape, { ...run, ...time, upToMs });
       const hasSucceeded = ending.outcome === 'succeeded';
       const isFresh = hasSucceeded && readsWholeStream(request);
       const parts = (isFresh && covered?.partitions) || undefined;
       await writeStreamState(db, scope, {
         change,
-        difference: change.completeRead && (await differenceLeft(run, change.completeRead.totals)),
+        difference:
+          totals && (hasSucceeded ? differenceOf(await countListed(db, shape, accountId), totals) : null),
         isFresh,
         readPartitions: parts && Object.fromEntries(parts.map((one) => [one, time.now])),
         lists: 'lists' in stream.readMode ? stream.readMode.lists : [],
@@ -163,17 +166,4 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
   });
   if (leavesNoRow) meter.runId = null;
   return ending;
-}
-
-/**
- * How many more records the service counts than it shows, after a complete read. null: a row was kept although the read did
- * not show it, because the response may be late, so a later run looks again.
- */
-async function differenceLeft(run: Run, totals: readonly number[] | null): Promise<number | null> {
-  const { db } = run.session.connection;
-  const shape = streamShape(run.stream);
-  const covered = { partitions: null };
-  if (totals === null) return null;
-  if (run.load.before.rows > 0 && (await findVanished(db, shape, { ...run, covered })).size > 0) return null;
-  return differenceOf(await countListed(db, shape, run.accountId), totals);
 }
