@@ -82,8 +82,9 @@ interface RunProgress {
   readonly counts: Readonly<RecordCounts> | null;
   readonly meter: Pick<RunRow, 'requests' | 'retries' | 'repaired'> & {
     readonly lastRequestId: string | undefined;
-    readonly watermarkAfter: string | null;
   };
+  /** The stream's new one; absent: it has not moved. */
+  readonly watermark?: string | null;
   /** Absent: the run goes on. */
   readonly ending?: RunEnding;
 }
@@ -97,15 +98,15 @@ const ERROR_MESSAGE_CHARACTERS = 2000;
 export async function updateRun(
   db: Queryable,
   run: RunKey,
-  { counts: counted, meter, ending }: RunProgress,
+  { counts: counted, meter, watermark = null, ending }: RunProgress,
 ): Promise<void> {
   const { read: records_read, ...counts } = counted ?? {};
-  const { requests, retries, repaired, watermarkAfter, lastRequestId = null } = meter;
+  const { requests, retries, repaired, lastRequestId = null } = meter;
   const error = ending?.outcome === 'failed' ? ending.error : null;
   const end = ending && {
     status: ending.outcome,
     finished_at: sql`statement_timestamp()`,
-    watermark_after: watermarkAfter,
+    watermark_after: sql`coalesce(${watermark}, ${runs.watermark_before})`,
     repaired,
     note: 'reason' in ending ? ending.reason : 'note' in ending ? ending.note : null,
   };

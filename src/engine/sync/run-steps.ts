@@ -124,7 +124,7 @@ export async function runSteps(run: Run): Promise<RunEnding> {
 
 /** The last commit: rows, ledger, state and the closed run in one transaction. */
 async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWrite[]): Promise<RunEnding> {
-  const { accountId, request, meter, load, stream, state } = run;
+  const { accountId, request, meter, load, stream } = run;
   const { db } = run.session.connection;
   const {
     covered,
@@ -159,9 +159,9 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
         lists: 'lists' in stream.readMode ? stream.readMode.lists : [],
       });
       if (hasSucceeded) await countDays(db, scope, isFresh);
-      meter.watermarkAfter = toIso(change.watermark ?? state.watermark);
+      const watermark = toIso(change.watermark ?? null);
       if (leavesNoRow) await removeRun(db, run);
-      else await updateRun(db, run, { counts: total, meter, ending });
+      else await updateRun(db, run, { counts: total, meter, watermark, ending });
     },
   });
   if (leavesNoRow) meter.runId = null;

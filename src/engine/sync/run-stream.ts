@@ -71,10 +71,9 @@ async function runInSession(
   // other one due again.
   const isAnew = state.isMoved && readsWholeStream(asked) && !('lists' in stream.readMode);
   const request: RunRequest = isAnew ? { ...asked, kind: 'reconcile', allowMassDelete: true } : asked;
-  const watermark = toIso(state.watermark);
-  Object.assign(meter, { watermarkBefore: watermark, watermarkAfter: watermark });
   const begun = { account_id: accountId, stream: asked.stream, kind, trigger, owner };
-  const runId = await recordRun(db, { ...begun, backend_pid: backendPid, watermark_before: watermark });
+  const watermark_before = toIso(state.watermark);
+  const runId = await recordRun(db, { ...begun, backend_pid: backendPid, watermark_before });
   meter.runId = runId;
   let load: Load | undefined;
   try {
@@ -103,7 +102,7 @@ async function runInSession(
     await (load === undefined ? session.rollback() : load.abort());
     const error = session.explain(toKnownError(caught, signal));
     const ending = { outcome: 'failed', error } as const;
-    Object.assign(meter, { watermarkAfter: watermark, repaired: null });
+    meter.repaired = null;
     const close = (to: Queryable) => updateRun(to, { accountId, runId }, { counts: null, meter, ending });
     // Over the pool if the session is gone. If the database is, too, the stream's next run closes the row.
     await close(db)

@@ -65,9 +65,6 @@ export const createRunMeter = () => ({
   ...createRequestMeter(),
   /** null: it left no row in `safety_sync.runs`. */
   runId: null as number | null,
-  /** ISO times of the stream. */
-  watermarkBefore: null as string | null,
-  watermarkAfter: null as string | null,
   /** Of its commits. */
   counts: noCounts() as Readonly<RecordCounts>,
   /** reconcile: changes that earlier runs should have stored; null if this is unknown. */

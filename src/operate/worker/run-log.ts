@@ -48,12 +48,7 @@ export function logResult(
   result: RunResult,
   { kind, isKnown }: { readonly kind: RunKind; readonly isKnown: boolean },
 ): void {
-  const fields = {
-    kind,
-    ...toJsonResult(result),
-    watermark_before: result.watermarkBefore,
-    watermark_after: result.watermarkAfter,
-  };
+  const fields = { kind, ...toJsonResult(result) };
   const name = runName(result.stream, kind);
   // Failures during an outage are logged at debug level, because its beginning was logged as an error.
   const levelOf = <Level extends string>(level: Level) => (isKnown ? 'debug' : level);
