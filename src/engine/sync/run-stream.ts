@@ -61,7 +61,6 @@ async function runInSession(
   const { backendPid, connection } = session;
   const { db } = connection;
   const { kind, trigger } = asked;
-  events.onSession?.(asked.stream);
   // Another process may have migrated the database since this one began.
   await assertMigrated(connection);
   const state = await openStreamState(db, { accountId, stream: asked.stream });

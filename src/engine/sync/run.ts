@@ -35,8 +35,6 @@ export type RunEvents = SessionContext['events'] & {
   readonly onCleaned?: (stream: StreamName, rowsChanged: number) => void;
   /** Rows older than their retention were deleted; `failure`: the reason why some of them may remain. */
   readonly onRemoved?: (stream: StreamName, removed: Removed, failure?: SafetySyncError) => void;
-  /** The run has its lock. */
-  readonly onSession?: (stream: StreamName) => void;
 };
 
 export interface RunRequest extends ReadOptions {

@@ -77,8 +77,10 @@ export function createAccountRunner({ account, clock, metrics, monitor, onNewer 
         log.debug({ stream }, `${stream}: skipped, because the service refuses the credentials`);
         return [];
       }
-      const events = { ...buildRunEvents(account), onSession: () => monitor.refreshSoon() };
-      const result = await runStream(account.runContext(events), { stream, kind, trigger: 'schedule' });
+      // The status shows a run that is under way.
+      monitor.refreshSoon();
+      const context = account.runContext(buildRunEvents(account));
+      const result = await runStream(context, { stream, kind, trigger: 'schedule' });
       metrics.recordRun(id, kind, result);
       const nextSyncs = health.end(result);
       recordEnd(result, job);
