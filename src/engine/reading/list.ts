@@ -36,7 +36,7 @@ export const askedOf = (
 
 const KNOWN_MEMBERS: ReadonlySet<string> = new Set(['ok', 'paging', 'last_updated', 'columns']);
 
-/** What a list has shown: names of records, and the total of its last page that announced one. */
+/** What a list has shown: names of records, and the total that its first page announced. */
 type Shown = Readonly<{ names: ReadonlySet<string>; total: number | undefined }>;
 
 export function incomplete({ method, params }: ListAsked, { total = 0, names }: Shown): SafetySyncError {
@@ -85,14 +85,13 @@ export const isBeyondLast = (error: unknown): boolean =>
 
 /**
  * Yields page after page. The list ends with a page that is empty, shows nothing new or is refused; or with one that is shorter
- * than its limit and reaches the total. A response with as many records as were asked for is never taken as the last one.
+ * than its limit and reaches the total of the first page, because a list may grow meanwhile. A response with as many records
+ * as were asked for is never taken as the last one.
  */
 export async function* readList(service: Service, asked: ListAsked) {
   const { keyField, pageSize } = asked;
   const names = new Set<string>();
-  let firstTotal: number | undefined;
   let total: number | undefined;
-  let hasShrunk = false;
   let lastPage = 1;
   /** Those that brought new records. */
   let pages = 0;
@@ -110,12 +109,10 @@ export async function* readList(service: Service, asked: ListAsked) {
     const known = names.size;
     const { paging, records } = page;
     for (const record of records) names.add(recordName(record, keyField));
+    total ??= paging?.total;
     isLast = names.size === known;
     if (!isLast) {
       pages += 1;
-      hasShrunk ||= (paging?.total ?? Infinity) < (total ?? 0);
-      total = paging?.total ?? total;
-      firstTotal ??= total;
       lastPage = Math.max(lastPage, paging?.lastPage ?? 1);
       // Paging without a usable number is a sign of further pages.
       const isReached =
@@ -130,13 +127,8 @@ export async function* readList(service: Service, asked: ListAsked) {
     yield page;
   }
   // Without a total every page that was announced must have brought new records.
-  const isReached = firstTotal === undefined ? lastPage === 1 || pages >= lastPage : names.size >= firstTotal;
-  return {
-    names,
-    total,
-    /** As many records as the first page announced, and no later page announced fewer: a deletion moves records to pages already read. */
-    isComplete: isReached && !hasShrunk,
-  };
+  const isComplete = total === undefined ? lastPage === 1 || pages >= lastPage : names.size >= total;
+  return { names, total, isComplete };
 }
 
 /** A list that shifts while it is read shows all of it within a few passes; more are a service that contradicts itself. */
