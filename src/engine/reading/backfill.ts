@@ -78,15 +78,9 @@ export async function* readBackfill(
     yield { ...records([]), ...change({ status: 'done' }) };
   }
 
-  yield { ...records([]), progress: toProgress() };
   const open = slices.flatMap((slice, at) => (slice.status === 'pending' ? [readSlice(slice, at)] : []));
-  try {
-    yield* readSideBySide(open, settings.sliceConcurrency);
-  } catch (error) {
-    // The records read so far stay.
-    yield { kind: 'commit' };
-    throw error;
-  }
+  yield* readSideBySide(open, settings.sliceConcurrency);
+  // It stays if a request fails after it.
   yield { kind: 'commit' };
   return { watermark, isOnePage };
 }

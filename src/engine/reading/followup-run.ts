@@ -14,7 +14,7 @@ export type FollowupRun = ReturnType<typeof createFollowupRun>;
 /** `common`: parameters of all its requests. */
 export function createFollowupRun(read: ReadRequest, common: Params) {
   const { stream, service } = read;
-  const { method, keyField, pageSize = 1 } = askedOf(stream);
+  const { pageSize = 1 } = askedOf(stream);
   const listOf = (params: Params) => askedOf(stream, { ...common, ...params });
 
   /** `isSuspect`: a similar request failed, and two attempts show whether this one does, too. */
@@ -34,8 +34,6 @@ export function createFollowupRun(read: ReadRequest, common: Params) {
 
   return {
     read,
-    method,
-    keyField,
     pageSize,
     /** Ranges that the service does not return, or where it contradicts itself, as the ledger has them. A walk goes on below them. */
     failed: [] as readonly { readonly range: TimeSlice; readonly error: SafetySyncError }[],

@@ -48,16 +48,13 @@ async function* retryFailed(run: FollowupRun): Steps {
 }
 
 /** Changes were stored up to the watermark, but those in failed slices, so the run fails while one is open. */
-function toOutcome(
-  { method, failed, notes }: FollowupRun,
-  state: StateChange,
-): ReadOutcome & { kind: 'read' } {
+function toOutcome({ read, failed, notes }: FollowupRun, state: StateChange): ReadOutcome & { kind: 'read' } {
   const note = notes.join('; ') || null;
   const [first] = failed;
   if (first === undefined) return { kind: 'read', covered: null, state, note, failure: null };
   const { range, error } = first;
   const more = failed.length === 1 ? '' : ` (and ${failed.length - 1} more ranges)`;
-  const message = `${method}, created ${describeRange(range)}${more}: ${error.message}`;
+  const message = `${read.stream.method}, created ${describeRange(range)}${more}: ${error.message}`;
   const code = error.code === 'read_incomplete' ? error.code : 'range_unreadable';
   const failure = new SafetySyncError(code, message, { cause: error, requestId: error.requestId });
   return { kind: 'read', covered: null, state, note, failure };
@@ -120,7 +117,7 @@ async function* readDrift(run: FollowupRun, readUpTo: number): Steps<ReadOutcome
   const total = await run.askTotal();
   if (total === undefined) return toOutcome(run, { watermark: readUpTo });
   if (total === (await read.warehouse.countListed()))
-    return toOutcome(run, { watermark: readUpTo, ...(knownDifference !== 0 && { difference: 0 }) });
+    return toOutcome(run, { watermark: readUpTo, difference: 0 });
   const watermark = yield* readChanges(run, readUpTo);
   if (run.failed.length > 0) return toOutcome(run, { watermark });
   yield { kind: 'commit' };

@@ -76,12 +76,9 @@ async function* readSinglePeople(read: ReadRequest, info: MethodState | undefine
       yield { ...records(person === null ? [] : [person]), writes: [asked] };
     }
   } catch (error) {
-    const isMissing = error instanceof SafetySyncError && isNotOffered(error.code);
-    if (isMissing) yield remember(error.code);
-    // Names read so far stay.
-    yield { kind: 'commit' };
-    if (isMissing) return null;
-    throw error;
+    if (!(error instanceof SafetySyncError) || !isNotOffered(error.code)) throw error;
+    yield remember(error.code);
+    return null;
   }
   if (unknown.length > 0) yield remember(null);
   return Math.max(0, unknown.length - most);

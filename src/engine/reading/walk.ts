@@ -47,7 +47,7 @@ export function isInOrder(list: readonly Received[], { fromMs, toMs }: TimeSlice
 }
 
 export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart = {}) {
-  const { clock } = run.read.service;
+  const { stream, service } = run.read;
   const { filters = {}, begun = { readToMs: range.toMs, records: 0 }, note } = start;
   /** Creation times by name. */
   const seen = new Map<string, number>();
@@ -60,7 +60,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
   let failures = 0;
 
   const paramsOf = (part: TimeSlice): Params => ({ ...filters, ...toFilters(part) });
-  const nameOf = (record: Received): string => recordName(record, run.keyField);
+  const nameOf = (record: Received): string => recordName(record, stream.keyField);
   const countSeen = (fromMs: number): number => [...seen.values()].filter((ms) => ms >= fromMs).length;
 
   /** Those records of a page that this walk has not yielded before. */
@@ -88,7 +88,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
   async function* readByPages(part: TimeSlice): Steps {
     try {
       for await (const page of run.readSettled(paramsOf(part))) {
-        first ??= readFirstResponse(page, clock.now());
+        first ??= readFirstResponse(page, service.clock.now());
         yield take(page.records, part.toMs);
       }
       yield take([], part.fromMs);
@@ -103,7 +103,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
   async function* readAllByPages() {
     yield* readByPages(range);
     run.notes.push(
-      `read by page numbers, which is slower: ${run.method}, created ${describeRange(range)}, is not sorted by creation time, newest first, or lacks what it announces`,
+      `read by page numbers, which is slower: ${stream.method}, created ${describeRange(range)}, is not sorted by creation time, newest first, or lacks what it announces`,
     );
     return { first, announced, latestChangeMs, seen };
   }
@@ -129,7 +129,7 @@ export async function* walk(run: FollowupRun, range: TimeSlice, start: WalkStart
       }
       continue;
     }
-    first ??= readFirstResponse(page, clock.now());
+    first ??= readFirstResponse(page, service.clock.now());
     if (page.paging?.total !== undefined) announced ??= countSeen(upperMs) + page.paging.total;
     const last = page.records.at(-1);
     const total = page.paging?.total ?? (last === undefined ? 0 : Infinity);
