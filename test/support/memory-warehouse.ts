@@ -95,11 +95,10 @@ export class MemoryWarehouse {
       case 'plan':
         this.plan = change.plan;
         this.slices = this.slices.filter(({ status }) => status === 'failed');
-        this.#put(change.slices.filter((slice) => !this.slices.some((one) => isSame(one, slice))));
         break;
       case 'slice':
         if (!this.slices.some((one) => isSame(one, change.slice) && one.status === 'failed'))
-          this.#put([change.slice]);
+          this.#put(change.slice);
         break;
       case 'read_again': {
         const { fromMs, toMs } = change.range;
@@ -117,9 +116,9 @@ export class MemoryWarehouse {
     }
   }
 
-  #put(slices: readonly LedgerSlice[]): void {
-    const others = this.slices.filter((one) => !slices.some((slice) => isSame(one, slice)));
-    this.slices = [...others, ...slices].toSorted((one, other) => other.toMs - one.toMs);
+  #put(slice: LedgerSlice): void {
+    const others = this.slices.filter((one) => !isSame(one, slice));
+    this.slices = [...others, slice].toSorted((one, other) => other.toMs - one.toMs);
   }
 
   reads(): WarehouseReads {

@@ -102,7 +102,6 @@ export async function writeLedger(db: Queryable, scope: StateScope, change: Ledg
           backfill_to = nullif(${timestampLiteral(toMs)}, ${timestampLiteral(WHOLE_TIME.toMs)}) where ${isOf(scope)}`);
       // Failed slices stay open until they are read.
       await db.execute(sql`delete from ${backfillSlices} where ${isOf(scope)} and status <> 'failed'`);
-      for (const slice of change.slices) await writeSlice(db, scope, slice);
       break;
     }
     case 'complete_read':
@@ -114,22 +113,17 @@ export async function writeLedger(db: Queryable, scope: StateScope, change: Ledg
       await db.execute(sql`delete from ${backfillSlices} where ${isOf(scope)} and status = 'failed'
         and created_from >= ${toIso(change.range.fromMs)} and created_to <= ${toIso(change.range.toMs)}`);
       break;
-    case 'slice':
-      await writeSlice(db, scope, change.slice);
+    case 'slice': {
+      const { accountId, stream, now } = scope;
+      const { fromMs, toMs, readToMs, status, expected, records } = change.slice;
+      // A failed one stays until it is read.
+      await db.execute(sql`
+        insert into ${backfillSlices} as s
+          (account_id, stream, created_from, created_to, status, read_to, expected, records, finished_at)
+        values (${accountId}, ${stream}, ${toIso(fromMs)}, ${toIso(toMs)}, ${status}, ${toIso(readToMs)}, ${expected}, ${records},
+          ${status === 'pending' ? null : now})
+        on conflict (account_id, stream, created_from, created_to) do update
+          set ${asInserted(['status', 'read_to', 'expected', 'records', 'finished_at'])} where s.status <> 'failed'`);
+    }
   }
-}
-
-/** A failed one stays until it is read. */
-async function writeSlice(
-  db: Queryable,
-  { accountId, stream, now }: StateScope,
-  { fromMs, toMs, readToMs, status, expected, records }: LedgerSlice,
-): Promise<void> {
-  await db.execute(sql`
-    insert into ${backfillSlices} as s
-      (account_id, stream, created_from, created_to, status, read_to, expected, records, finished_at)
-    values (${accountId}, ${stream}, ${toIso(fromMs)}, ${toIso(toMs)}, ${status}, ${toIso(readToMs)}, ${expected}, ${records},
-      ${status === 'pending' ? null : now})
-    on conflict (account_id, stream, created_from, created_to) do update
-      set ${asInserted(['status', 'read_to', 'expected', 'records', 'finished_at'])} where s.status <> 'failed'`);
 }

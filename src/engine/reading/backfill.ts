@@ -52,7 +52,8 @@ export async function* readBackfill(
     const ranges = newest ? await cut(run, range, newest) : [range];
     slices = ranges.map((one) => unreadSlice(one, 'pending'));
     isOnePage = newest !== undefined && newest.records.length === newest.paging?.total;
-    yield writes({ kind: 'plan', plan: { ...range, watermark }, slices });
+    yield writes({ kind: 'plan', plan: { ...range, watermark } });
+    yield writes(...slices.map((slice) => ({ kind: 'slice', slice }) as const));
     yield { kind: 'commit' };
   }
   const toProgress = () => ({

@@ -85,8 +85,8 @@ export interface LedgerSlice extends TimeSlice {
 
 /** A change of the backfill's ledger. */
 export type LedgerChange =
-  /** A new plan replaces everything that the ledger holds, except failed slices. */
-  | { readonly kind: 'plan'; readonly plan: BackfillPlan; readonly slices: readonly LedgerSlice[] }
+  /** A new plan replaces everything that the ledger holds, except failed slices. Its slices follow. */
+  | { readonly kind: 'plan'; readonly plan: BackfillPlan }
   | { readonly kind: 'slice'; readonly slice: LedgerSlice }
   /** The failed slices within it are read again, and are open no more, unless they are written again after this. */
   | { readonly kind: 'read_again'; readonly range: TimeSlice }
