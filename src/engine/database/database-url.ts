@@ -10,16 +10,14 @@ const UNREADABLE =
 
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
-const UNDERSTOOD = new Set(
-  `host hostaddr port dbname user password connect_timeout options channel_binding sslmode sslrootcert sslcert sslkey sslpassword
-   ssl_min_protocol_version ssl_max_protocol_version`.split(/\s+/),
-);
 /**
- * Neither the server nor the protection of the connection depends on them. Keep-alives are on and texts are UTF-8 anyway, and
- * sessions are recognized by names of our own.
+ * The names of libpq. Those of the last three lines are read and not used: neither the server nor the protection of the connection
+ * depends on them. Keep-alives are on and texts are UTF-8 anyway, and sessions are recognized by names of our own.
  */
-const DROPPED = new Set(
-  `application_name fallback_application_name keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout passfile client_encoding
+const NAMES = new Set(
+  `host hostaddr port dbname user password connect_timeout options channel_binding sslmode sslrootcert sslcert sslkey sslpassword
+   ssl_min_protocol_version ssl_max_protocol_version
+   application_name fallback_application_name keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout passfile client_encoding
    krbsrvname gsslib gssdelegation gssencmode sslcompression sslsni sslcertmode sslkeylogfile sslnegotiation load_balance_hosts target_session_attrs
    min_protocol_version max_protocol_version`.split(/\s+/),
 );
@@ -48,8 +46,8 @@ function readParameters(query: string): Parameters {
     const value = rest.join('=');
     if (name === 'gssencmode' && value === 'require') refuse('gssencmode=require is not supported: use TLS');
     if (name === 'ssl' && value === 'true') parameters['sslmode'] = 'require';
-    else if (UNDERSTOOD.has(name)) parameters[name] = value;
-    else if (!DROPPED.has(name)) {
+    else if (NAMES.has(name)) parameters[name] = value;
+    else {
       const shown = /^\w{1,40}$/.test(name) ? name : 'with a name that is not shown';
       refuse(`the parameter ${shown} is not supported: take it out`);
     }
@@ -69,14 +67,12 @@ function readParameterFile(name: string, path: string | undefined): Buffer | und
 
 /**
  * null: no TLS. The driver cannot bind SCRAM to the channel. A verified certificate protects from the same attack, a
- * server in between: `channel_binding=require` means `verify-full`.
+ * server in between: `channel_binding=require` means `verify-full`, whatever `sslmode` says.
  */
 function readTls(parameters: Parameters, host: string) {
   const { sslmode, sslrootcert, channel_binding: binding } = parameters;
   if (sslmode !== undefined && !MODES.includes(sslmode)) refuse(`sslmode must be one of ${MODES.join(', ')}`);
   const isBound = binding === 'require' || sslrootcert === 'system';
-  if (isBound && sslmode === 'disable')
-    refuse('channel_binding and sslrootcert need TLS, which sslmode=disable turns off');
   // As in libpq, an authority that is named is required.
   const named = sslmode === 'require' && sslrootcert !== undefined ? 'verify-ca' : sslmode;
   const mode = isBound ? 'verify-full' : (named ?? (isLoopback(host) ? 'disable' : 'prefer'));
