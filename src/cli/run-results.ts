@@ -1,5 +1,4 @@
 /** Output and exit code of the results of runs. */
-import type { RunStatus } from '../engine/control-tables/control-tables.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { Recovery } from '../shared/service-errors.ts';
 import type { RunResult } from '../engine/sync/run.ts';
@@ -40,7 +39,7 @@ export const exitCodeOf = (all: readonly AccountResult[]): number =>
 
 const STATUS_COLORS = { succeeded: 'green', skipped: 'yellow', failed: 'red', running: 'cyan' } as const;
 
-export const statusText = (status: RunStatus, colors: Colors): string =>
+export const statusText = (status: keyof typeof STATUS_COLORS, colors: Colors): string =>
   colors[STATUS_COLORS[status]](status);
 
 const countOf =

@@ -8,8 +8,6 @@ import type { IssueKind, StreamName } from '../streams/stream.ts';
 
 export const controlSchema = pgSchema('safety_sync');
 
-export type RunStatus = 'running' | 'succeeded' | 'failed' | 'skipped';
-
 export interface StreamKey {
   readonly accountId: string;
   readonly stream: StreamName;
@@ -38,7 +36,7 @@ export const runs = controlTable(
     stream: streamName(),
     kind: idText().$type<RunKind>().notNull(),
     trigger: text().$type<RunTrigger>().notNull(),
-    status: idText().$type<RunStatus>().notNull(),
+    status: idText().$type<'running' | 'succeeded' | 'failed' | 'skipped'>().notNull(),
     started_at: instant().notNull().defaultNow(),
     finished_at: instant(),
     requests: count(),

@@ -25,20 +25,10 @@ interface LedgerRow {
   readonly is_there: boolean;
 }
 
-/** Error: `database_newer`, because this program does not know which values the columns that were added need. */
-function assertNotNewer(newest: number, rows: readonly LedgerRow[]): void {
-  const compare = (one: string, other: string) => one.localeCompare(other, 'en', { numeric: true });
-  const newer = rows.map(({ version }) => version).filter((one) => compare(one, VERSION) > 0);
-  if (newer.length === 0 && newest <= (KNOWN.at(-1) ?? 0)) return;
-  throw new SafetySyncError(
-    'database_newer',
-    `the warehouse was migrated by safety-sync ${newer.toSorted(compare).at(-1) ?? '(a newer version)'}, and this is the older ${VERSION}`,
-  );
-}
-
 /**
  * Compares the warehouse with this program. A warehouse that was never migrated lacks everything. Errors:
- * `database_newer`, `database_too_old` for a warehouse of a build before 1.0.
+ * `database_newer`, because this program does not know which values the columns that were added need; `database_too_old` for
+ * a warehouse of a build before 1.0.
  */
 export async function readMigrationStatus(connection: TextQueries) {
   const [ledger] = await connection.query<{ exists: boolean }>(
@@ -47,7 +37,13 @@ export async function readMigrationStatus(connection: TextQueries) {
   const rows = ledger?.exists === true ? await connection.query<LedgerRow>(READ_LEDGER) : [];
   const times = rows.flatMap((one) => one.made_at ?? []);
   const newest = Math.max(0, ...times);
-  assertNotNewer(newest, rows);
+  const compare = (one: string, other: string) => one.localeCompare(other, 'en', { numeric: true });
+  const newer = rows.map(({ version }) => version).filter((one) => compare(one, VERSION) > 0);
+  if (newer.length > 0 || newest > (KNOWN.at(-1) ?? 0)) {
+    const other = newer.toSorted(compare).at(-1) ?? '(a newer version)';
+    const message = `the warehouse was migrated by safety-sync ${other}, and this is the older ${VERSION}`;
+    throw new SafetySyncError('database_newer', message);
+  }
   if (Math.min(...times) < (KNOWN[0] ?? 0)) {
     throw new SafetySyncError('database_too_old', 'this warehouse was made by a build from before 1.0', {
       advice: 'Its schema is not taken over: make a new database, or remove .data if it is the embedded one.',
