@@ -27,17 +27,15 @@ function failWhenClosed(socket: net.Socket): void {
 /** PostgreSQL's question whether a server speaks TLS. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
-async function secure(
-  socket: net.Socket,
-  { isOptional, options }: NonNullable<DatabaseAddress['tls']>,
-): Promise<net.Socket> {
+async function secure(socket: net.Socket, wanted: DatabaseAddress['tls']): Promise<net.Socket> {
+  if (wanted === null) return socket;
   socket.write(SSL_REQUEST);
   const [answer] = (await once(socket, 'data')) as [Buffer];
   if (answer.toString('latin1', 0, 1) !== 'S') {
-    if (isOptional) return socket;
+    if (wanted.isOptional) return socket;
     throw toConnectionError('TLS_NOT_OFFERED', 'the server does not speak TLS');
   }
-  const secured = tls.connect({ ...options, socket });
+  const secured = tls.connect({ ...wanted.options, socket });
   failWhenClosed(secured);
   await once(secured, 'secureConnect');
   return secured;
@@ -58,7 +56,7 @@ export async function connectSocket(address: DatabaseAddress, signal: AbortSigna
   const timer = setTimeout(() => socket.destroy(late), connectTimeoutSeconds * SECOND_MS);
   try {
     await once(socket, 'connect');
-    const ready = address.tls === null ? socket : await secure(socket, address.tls);
+    const ready = await secure(socket, address.tls);
     // For the messages of postgres.js.
     return Object.assign(ready, { host, port });
   } catch (error) {

@@ -70,17 +70,11 @@ interface Query {
   readonly state?: { readonly pid: number | null } | null;
 }
 
-/** A statement that was sent, and how it will end. */
-interface Sent<Result> {
-  readonly query: Query;
-  readonly result: PromiseLike<Result>;
-}
-
 /** What drizzle uses of a client. */
 type Client = Pick<postgres.Sql, 'unsafe'>;
 
 /** Sends a COPY with its lines. postgres.js settles its promise when it begins, so its end is taken from the query itself. */
-function sendCopy(client: Client, text: string, lines: readonly (string | Buffer)[]): Sent<void> {
+function sendCopy(client: Client, text: string, lines: readonly (string | Buffer)[]) {
   const sent = client.unsafe(text);
   const query = sent as unknown as Query;
   const result = new Promise<void>((resolve, reject) => {
@@ -105,10 +99,11 @@ export function openConnection(options: ConnectionOptions) {
   const { silentMs = MINUTE_MS, signal } = options;
   const readAddress = () => parseDatabaseUrl(typeof url === 'function' ? url() : url);
   const address = readAddress();
-  const closing = new AbortController();
   /** Statements without a response. `sinceMs`: when they were sent, by the monotonic clock. */
   const open = new Set<{ text: string; query: Query; sinceMs: number; reject: (error: Error) => void }>();
-  const lost = new AbortController();
+  /** Aborted when nothing is sent any more: the connection was closed, or that of a session broke. */
+  const ended = new AbortController();
+  const broken = toDatabaseError(toConnectionError('CONNECTION_CLOSED', 'the database connection has ended'));
 
   /** Called when a socket has neither sent nor received anything for `silentMs`. */
   async function onSilence(socket: net.Socket): Promise<void> {
@@ -139,8 +134,8 @@ export function openConnection(options: ConnectionOptions) {
   async function connect(): Promise<Duplex> {
     try {
       // A session is never opened again: with it the caller loses its locks and temporary tables.
-      lost.signal.throwIfAborted();
-      const socket = await connectSocket(readAddress(), closing.signal);
+      ended.signal.throwIfAborted();
+      const socket = await connectSocket(readAddress(), ended.signal);
       return socket.setTimeout(silentMs).on('timeout', () => void onSilence(socket));
     } catch (error) {
       // postgres.js waits for ever where it gets no socket. This one fails at the first byte.
@@ -157,8 +152,7 @@ export function openConnection(options: ConnectionOptions) {
     onnotice: () => undefined,
     onclose: () => {
       if (!isSession) return;
-      const broken = toDatabaseError(toConnectionError('CONNECTION_CLOSED', 'the database session broke'));
-      lost.abort(broken);
+      ended.abort(broken);
       // The driver loses a statement that it gets while the connection ends, and a COPY with all rows sent never ends.
       setImmediate(() => open.forEach(({ reject }) => reject(broken)));
     },
@@ -183,10 +177,10 @@ export function openConnection(options: ConnectionOptions) {
 
   /** The end of the newest COPY. Statements that are called later are sent after it: between its rows one would end it. */
   let copied: Promise<void> | undefined;
-  async function follow<Result>(text: string, send: () => Sent<Result>): Promise<Result> {
+  async function follow<Result>(text: string, send: () => { query: Query; result: PromiseLike<Result> }) {
     await copied;
-    lost.signal.throwIfAborted();
-    return await new Promise((resolve, reject) => {
+    ended.signal.throwIfAborted();
+    return await new Promise<Result>((resolve, reject) => {
       const { query, result } = send();
       const statement = { text, query, sinceMs: performance.now(), reject };
       open.add(statement);
@@ -227,11 +221,11 @@ export function openConnection(options: ConnectionOptions) {
       await sent;
     },
     /** Aborted when a session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
-    lost: lost.signal,
+    lost: ended.signal,
     async close(): Promise<void> {
       // A broken connection sends no reply: do not wait for one.
-      await client.end({ timeout: lost.signal.aborted ? 0 : CLOSE_TIMEOUT_SECONDS });
-      closing.abort();
+      await client.end({ timeout: ended.signal.aborted ? 0 : CLOSE_TIMEOUT_SECONDS });
+      ended.abort(broken);
       clearInterval(cancelling);
     },
   };
