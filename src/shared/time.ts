@@ -16,12 +16,9 @@ export const systemClock = {
   monotonicMs: () => performance.now(),
 };
 
-/** ISO text, as JSON has it and PostgreSQL takes it; null: never. */
-export function toIso(ms: number): string;
-export function toIso(ms: number | null): string | null;
-export function toIso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
-}
+/** ISO text, as JSON has it and PostgreSQL takes it; null (never) and undefined (not told) stay. */
+export const toIso = <Ms extends number | null | undefined>(ms: Ms) =>
+  (typeof ms === 'number' ? new Date(ms).toISOString() : ms) as string | Exclude<Ms, number>;
 
 /**
  * ms since 1970 of an ISO text, or of PostgreSQL's own format. Error: `database_error` for a text in another DateStyle than

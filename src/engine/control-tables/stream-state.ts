@@ -53,19 +53,17 @@ interface StateWrite {
   readonly lists: readonly string[];
 }
 
-/** undefined: the column stays as it is. */
-const toColumn = (ms: number | null | undefined) => (ms === undefined ? undefined : toIso(ms));
-
 /** Writes the results of a run; part of the transaction that stores its data. */
 export async function writeStreamState(
   db: Queryable,
   scope: StateScope,
   { change, difference = change.difference, isFresh, readPartitions, lists }: StateWrite,
 ): Promise<void> {
+  // undefined: the column stays as it is.
   const values = {
-    watermark: toColumn(change.watermark),
+    watermark: toIso(change.watermark),
     backfill_watermark: change.isPlanDone === true ? null : undefined,
-    calculated_at: toColumn(change.calculatedAt),
+    calculated_at: toIso(change.calculatedAt),
     checked_at: change.freshForMs === undefined ? undefined : sql`statement_timestamp()`,
     fresh_for_ms: change.freshForMs,
     complete_read_ms: change.completeRead?.tookMs,
