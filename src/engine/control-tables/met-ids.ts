@@ -1,47 +1,34 @@
 /** The ids in records that lists or people name, and the types of equipment. */
 import { type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, type PgColumn } from 'drizzle-orm/pg-core';
-import { users } from '../streams/users.ts';
 import type { Queryable } from '../database/connection.ts';
 import { msOf, partitionOf } from '../database/sql-names.ts';
 import { streamState } from './control-tables.ts';
 import type { StoredPartition } from '../streams/unread-partitions.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { trainingRecords } from '../streams/completed-trainings.ts';
-import {
-  equipment,
-  equipmentMetavalues,
-  equipmentSchedules,
-  equipmentsStream,
-} from '../streams/equipments.ts';
-import { followups } from '../streams/followups.ts';
+import { equipment, equipmentsStream } from '../streams/equipments.ts';
+import { STREAMS } from '../streams/index.ts';
 import { names } from '../streams/names.ts';
+import { kindsOf, NAMING_LISTS } from '../streams/optional-methods.ts';
 import type { NamesState } from '../streams/state.ts';
-import { resources } from '../streams/resources.ts';
-import { trainingCompletions, trainingEmployeeStatus } from '../streams/training-employee-status.ts';
 
-/** The columns with an id, or with a list of ids. */
-const ID_COLUMNS: readonly (readonly [kind: string, column: PgColumn])[] = [
-  ['form', followups.form_id],
-  ['training', trainingEmployeeStatus.complete_training_ids],
-  ['training', trainingEmployeeStatus.incomplete_training_ids],
-  ['training', trainingCompletions.training_id],
-  ['training', trainingRecords.training_id],
-  ['equipment_type', equipment.equipment_type_id],
-  ['schedule', equipmentSchedules.schedule_id],
-  ['category', resources.category_id],
-  ['field_office', equipment.field_office_ids],
-  ['field_office', users.field_office_ids],
-  ['client', equipment.client_ids],
-  ['client', users.client_ids],
-  ['line_of_business', equipment.line_of_business_id],
-  ['line_of_business', users.line_of_business_ids],
-  ['metafield', equipmentMetavalues.metafield_id],
-  ['metafield_item', equipmentMetavalues.item_ids],
-  ['project', equipment.project_ids],
-  ['job_title', users.job_title_id],
-  ['role', users.role_id],
-];
+/** Nothing but labels names a category. */
+const KINDS = new Set(['category', ...NAMING_LISTS.flatMap(kindsOf)]);
+/** Columns that are not called after the kind of their ids. */
+const KIND_OF: Readonly<Record<string, string>> = {
+  complete_training: 'training',
+  incomplete_training: 'training',
+  item: 'metafield_item',
+};
+
+/** The columns with an id, or with a list of ids: `KIND_id`, `KIND_ids`. */
+const ID_COLUMNS = STREAMS.flatMap(({ parent, children }) => [parent, ...children])
+  .flatMap((table) => getTableConfig(table).columns)
+  .flatMap((column) => {
+    const [, name = ''] = /^(.+)_ids?$/.exec(column.name) ?? [];
+    const kind = KIND_OF[name] ?? name;
+    return KINDS.has(kind) ? [{ kind, column }] : [];
+  });
 
 /**
  * The second column of each primary key is the key of the record. The foreign key of a child table leads to the record, which
@@ -64,7 +51,7 @@ function selectIds(kind: string, column: PgColumn, accountIds: string): SQL {
 /** `account_id`, `kind`, `record` and `id` for each id in a live record, once for each place. */
 export function selectMetIds(accountIds: readonly string[]): SQL {
   const accounts = toArrayLiteral(accountIds);
-  const all = ID_COLUMNS.map(([kind, column]) => selectIds(kind, column, accounts));
+  const all = ID_COLUMNS.map(({ kind, column }) => selectIds(kind, column, accounts));
   return sql`select * from (${sql.join(all, sql` union all `)}) m where m.id <> ''`;
 }
 
