@@ -24,7 +24,6 @@ import {
   openConnection,
   type TextQueries,
 } from '../engine/database/connection.ts';
-import { OWN_SETTINGS } from '../engine/database/session-settings.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { HAS_ACCOUNT } from './access.ts';
@@ -113,7 +112,6 @@ async function withLocks<T>(
 ): Promise<T> {
   const session = openConnection({ url, applicationName: 'safety-sync accounts', isSession: true });
   try {
-    await session.query(`select ${OWN_SETTINGS}`);
     const locks = await session.query<{ account: string; stream: string; locked: boolean }>(
       `select account, stream, pg_try_advisory_lock(${streamLockKey('account', 'stream')}) as locked
        from unnest($1::text[]) account, unnest($2::text[]) stream`,

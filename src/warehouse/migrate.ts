@@ -6,7 +6,6 @@ import { databaseCode } from '../engine/database/database-error.ts';
 import { DEFINITIONS, MIGRATION_FILES } from '../engine/database/definitions.ts';
 import { LEDGER, type MigrationStatus, readMigrationStatus } from '../engine/database/migration-status.ts';
 import { sessionName } from '../engine/control-tables/stream-session.ts';
-import { OWN_SETTINGS } from '../engine/database/session-settings.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS, SECOND_MS, sleep } from '../shared/time.ts';
 import { VERSION } from '../version.ts';
@@ -169,7 +168,7 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
   const watcher = openConnection({ url });
   try {
     const [server] = await connection.query<{ version: string; encoding: string; pid: number }>(
-      `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding, pg_backend_pid() as pid, ${OWN_SETTINGS}`,
+      `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding, pg_backend_pid() as pid`,
     );
     if (Number(server?.version ?? 0) < OLDEST_SERVER) {
       throw new SafetySyncError('database_too_old', `this PostgreSQL is version ${String(server?.version)}`);

@@ -10,7 +10,6 @@ import { assertUnchanged } from './account-changes.ts';
 import type { StreamKey } from './control-tables.ts';
 import { describeOpenRun } from './runs.ts';
 import { type Connection, openConnection } from '../database/connection.ts';
-import { OWN_SETTINGS } from '../database/session-settings.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 
 export type StreamSession = ReturnType<typeof buildSession>;
@@ -42,13 +41,6 @@ export const sessionName = (stream: StreamName): string => `safety-sync ${stream
 const TRY_LOCK = `select pg_backend_pid() as pid,
   pg_try_advisory_lock(${streamLockKey('$1', '$2')}) as locked`;
 
-/**
- * Tables grow during a session, and a plan from the time when they were empty would still scan them sequentially. JIT is
- * off, because compiling a statement takes longer than the statement.
- */
-const SESSION_SETTINGS = `select set_config('plan_cache_mode', 'force_custom_plan', false),
-  set_config('jit', 'off', false), ${OWN_SETTINGS}`;
-
 const BEGUN = 'select pg_backend_pid() as pid, now() as now';
 
 /**
@@ -74,7 +66,6 @@ export async function withStreamSession<T>(
   const key = { accountId, stream };
   const connection = openConnection({ url, applicationName: sessionName(stream), isSession: true, signal });
   try {
-    await connection.query(SESSION_SETTINGS);
     for (let waited = false; ; waited = true) {
       if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped while waiting for its turn');
       const [row] = await connection.query<{ pid: number; locked: boolean }>(TRY_LOCK, [accountId, stream]);

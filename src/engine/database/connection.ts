@@ -3,12 +3,13 @@ import type net from 'node:net';
 import { Duplex, Writable } from 'node:stream';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import { ignoreRejection } from '../../shared/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { toArrayLiteral } from './array-literal.ts';
 import { connectSocket, toConnectionError } from './connect-socket.ts';
 import { toDatabaseError } from './database-error.ts';
 import { parseDatabaseUrl } from './database-url.ts';
-import { TEXT_SETTINGS } from './session-settings.ts';
+import { OWN_SETTINGS, TEXT_SETTINGS } from './session-settings.ts';
 
 export type Database = PostgresJsDatabase;
 /** Functions that read and write control tables take a database or one of its transactions. */
@@ -22,8 +23,8 @@ interface ConnectionOptions {
   /** Most connections at once; default: one. */
   readonly max?: number;
   /**
-   * One connection that is never replaced: with it the caller loses its locks and temporary tables, and must not continue on
-   * another connection unnoticed. Its transactions begin and end by `query`, because postgres.js's own `begin` writes its
+   * One connection with `OWN_SETTINGS` that is never replaced: with it the caller loses its locks and temporary tables, and must
+   * not continue on another connection unnoticed. Its transactions begin and end by `query`, because postgres.js's own `begin` writes its
    * `rollback` to a connection that is gone: an exception that cannot be caught.
    */
   readonly isSession?: true;
@@ -175,10 +176,10 @@ export function openConnection(options: ConnectionOptions) {
   }
   const cancelling = signal && setInterval(cancelStatements, CANCEL_AFTER_MS / 4).unref();
 
-  /** The end of the newest COPY. Statements that are called later are sent after it: between its rows one would end it. */
-  let copied: Promise<void> | undefined;
+  /** Later statements are sent after it: the settings of a session, then the newest COPY, between whose rows one would end it. */
+  let earlier: Promise<unknown> | undefined;
   async function follow<Result>(text: string, send: () => { query: Query; result: PromiseLike<Result> }) {
-    await copied;
+    await earlier;
     ended.signal.throwIfAborted();
     return await new Promise<Result>((resolve, reject) => {
       const { query, result } = send();
@@ -194,6 +195,9 @@ export function openConnection(options: ConnectionOptions) {
       const sent = of.unsafe(...request);
       return { query: sent as unknown as Query, result: asValues ? sent.values() : sent };
     });
+
+  // Without them no statement is right, so all fail with them.
+  if (isSession) earlier = ignoreRejection(ask(client, [`select ${OWN_SETTINGS}`]));
 
   /** The members of a client that drizzle uses. */
   const followed = (of: Client) => ({
@@ -217,7 +221,7 @@ export function openConnection(options: ConnectionOptions) {
      */
     async copy(text: string, lines: readonly (string | Buffer)[]): Promise<void> {
       const sent = follow(text, () => sendCopy(client, text, lines));
-      copied = sent.catch(() => undefined);
+      earlier = sent.catch(() => undefined);
       await sent;
     },
     /** Aborted when a session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */

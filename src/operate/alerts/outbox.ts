@@ -4,7 +4,6 @@
  */
 import { getTableColumns, sql } from 'drizzle-orm';
 import { openConnection, type Queryable } from '../../engine/database/connection.ts';
-import { OWN_SETTINGS } from '../../engine/database/session-settings.ts';
 import { outbox } from '../../engine/control-tables/control-tables.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import type { AlertChannel } from '../status/facts.ts';
@@ -38,7 +37,7 @@ export async function takeTurn(
   const connection = openConnection({ url, isSession: true });
   try {
     const [lock] = await connection.query<{ taken: boolean }>(
-      `select ${OWN_SETTINGS}, pg_try_advisory_lock(hashtextextended('safety-sync:${what}', 0)) as taken`,
+      `select pg_try_advisory_lock(hashtextextended('safety-sync:${what}', 0)) as taken`,
     );
     if (lock?.taken === true) await work(connection.db);
   } finally {
