@@ -4,22 +4,15 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import type { TextQueries } from '../database/connection.ts';
 
 /** A rename of `from`; `to` null: a removal. */
-export interface AccountChange {
-  readonly from: string;
-  readonly to: string | null;
-}
+export type AccountChange = Awaited<ReturnType<typeof readAccountChanges>>[number];
 
 /** Reads the unfinished changes of these accounts, or of all. */
-export async function readAccountChanges(
-  connection: TextQueries,
-  accounts: readonly string[] | null = null,
-): Promise<AccountChange[]> {
-  return await connection.query<AccountChange>(
+export const readAccountChanges = (connection: TextQueries, accounts: readonly string[] | null = null) =>
+  connection.query<{ readonly from: string; readonly to: string | null }>(
     `select account_id as "from", renamed_to as "to" from safety_sync.account_changes
      where $1::text[] is null or account_id = any ($1) or renamed_to = any ($1) order by account_id`,
     [accounts && toArrayLiteral(accounts)],
   );
-}
 
 /** The command that finishes a change. */
 export const commandOf = ({ from, to }: AccountChange): string =>
