@@ -49,11 +49,9 @@ export async function connectSocket(address: DatabaseAddress, signal: AbortSigna
   // `net.connect`, if it gets the signal, keeps each socket for as long as the signal lives.
   const socket = addAbortSignal(signal, net.connect(target));
   failWhenClosed(socket);
-  const late = toConnectionError(
-    'CONNECT_TIMEOUT',
-    `no connection to ${host}:${port} within ${connectTimeoutSeconds} s`,
-  );
-  const timer = setTimeout(() => socket.destroy(late), connectTimeoutSeconds * SECOND_MS);
+  const late = `no connection to ${host}:${port} within ${connectTimeoutSeconds} s`;
+  const giveUp = () => socket.destroy(toConnectionError('CONNECT_TIMEOUT', late));
+  const timer = setTimeout(giveUp, connectTimeoutSeconds * SECOND_MS);
   try {
     await once(socket, 'connect');
     const ready = await secure(socket, address.tls);

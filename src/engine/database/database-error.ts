@@ -97,7 +97,5 @@ export function toKnownError(error: unknown, signal?: AbortSignal): SafetySyncEr
   const isKnown = (one: Error): boolean => one instanceof SafetySyncError || one.name === 'PostgresError';
   if (causesOf(error).some(isKnown)) return toDatabaseError(error);
   // A defect of the program, as opposed to an error of the code that uses PostgreSQL.
-  return new SafetySyncError('internal_error', error instanceof Error ? error.message : String(error), {
-    cause: error,
-  });
+  return new SafetySyncError('internal_error', databaseMessage(error), { cause: error });
 }

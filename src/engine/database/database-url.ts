@@ -112,11 +112,8 @@ export function parseDatabaseUrl(text: string) {
   const [user = '', ...password] = userInfo.split(':');
   const parameters = readParameters(query);
   // Locks and staging belong to one server.
-  if ([hosts, parameters['host'], parameters['hostaddr'], parameters['port']].join('').includes(',')) {
-    refuse(
-      'names several hosts (the value is not shown): name one, or an address that always leads to the server in charge',
-    );
-  }
+  if ([hosts, parameters['host'], parameters['hostaddr'], parameters['port']].join('').includes(','))
+    refuse('names several hosts: name one, or an address that always leads to the server in charge');
   const [, hostText = '', portText = ''] =
     /^(\[[^\]]*\]|[^:\s]*)(?::(\d*))?$/.exec(hosts) ?? refuse(UNREADABLE);
   const port = Number((parameters['port'] ?? portText) || (process.env['PGPORT'] ?? '5432'));
