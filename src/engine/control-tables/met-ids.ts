@@ -1,8 +1,8 @@
 /** The ids in records that lists or people name, and the types of equipment. */
-import { type SQL, sql } from 'drizzle-orm';
-import { getTableConfig, type PgColumn } from 'drizzle-orm/pg-core';
+import { getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
-import { msOf, partitionOf } from '../database/sql-names.ts';
+import { keyColumn, msOf, partitionOf } from '../database/sql-names.ts';
+import { tableShape } from '../database/table-shape.ts';
 import { streamState } from './control-tables.ts';
 import type { StoredPartition } from '../streams/unread-partitions.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
@@ -22,36 +22,27 @@ const KIND_OF: Readonly<Record<string, string>> = {
 };
 
 /** The columns with an id, or with a list of ids: `KIND_id`, `KIND_ids`. */
-const ID_COLUMNS = STREAMS.flatMap(({ parent, children }) => [parent, ...children])
-  .flatMap((table) => getTableConfig(table).columns)
-  .flatMap((column) => {
-    const [, name = ''] = /^(.+)_ids?$/.exec(column.name) ?? [];
-    const kind = KIND_OF[name] ?? name;
-    return KINDS.has(kind) ? [{ kind, column }] : [];
-  });
-
-/**
- * The second column of each primary key is the key of the record. The foreign key of a child table leads to the record, which
- * shows whether it is live.
- */
-function selectIds(kind: string, column: PgColumn, accountIds: string): SQL {
-  const { table } = column;
-  const { primaryKeys, foreignKeys } = getTableConfig(table);
-  const record = primaryKeys[0]?.columns[1] ?? column;
-  const { foreignTable = table, foreignColumns = [] } = foreignKeys[0]?.reference() ?? {};
-  const id = column.getSQLType().endsWith('[]') ? sql`unnest(${column})` : sql`${column}`;
-  const join =
-    foreignTable === table
-      ? sql``
-      : sql`join ${foreignTable} on ${foreignTable}.account_id = ${table}.account_id and ${foreignColumns[1]} = ${record}`;
-  return sql`select ${table}.account_id, ${kind}::text as kind, ${record} as record, ${id}::text as id
-    from ${table} ${join} where ${table}.account_id = any (${accountIds}::text[]) and ${foreignTable}._deleted_at is null`;
-}
+const ID_COLUMNS = STREAMS.flatMap(({ parent, children }) =>
+  [parent, ...children].flatMap((table) =>
+    Object.values(getTableColumns(table)).flatMap((column) => {
+      const [, name = ''] = /^(.+)_ids?$/.exec(column.name) ?? [];
+      const kind = KIND_OF[name] ?? name;
+      return KINDS.has(kind) ? [{ kind, column, table, parent }] : [];
+    }),
+  ),
+);
 
 /** `account_id`, `kind`, `record` and `id` for each id in a live record, once for each place. */
 export function selectMetIds(accountIds: readonly string[]): SQL {
-  const accounts = toArrayLiteral(accountIds);
-  const all = ID_COLUMNS.map(({ kind, column }) => selectIds(kind, column, accounts));
+  const all = ID_COLUMNS.map(({ kind, column, table, parent }) => {
+    const id = column.getSQLType().endsWith('[]') ? sql`unnest(${column})` : sql`${column}`;
+    const key = keyColumn(tableShape(table));
+    // The record shows whether it is live.
+    const join = sql`join ${parent} on ${parent}.account_id = ${table}.account_id and ${parent}.${keyColumn(tableShape(parent))} = ${table}.${key}`;
+    return sql`select ${table}.account_id, ${kind}::text as kind, ${table}.${key} as record, ${id}::text as id
+      from ${table} ${table === parent ? sql`` : join}
+      where ${table}.account_id = any (${toArrayLiteral(accountIds)}::text[]) and ${parent}._deleted_at is null`;
+  });
   return sql`select * from (${sql.join(all, sql` union all `)}) m where m.id <> ''`;
 }
 
