@@ -43,7 +43,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   },
   'engine/control-tables': {
     owns: 'the control tables: runs, the session and the state of a stream, its slices, lookups and data issues',
-    mayImport: 'shared version.ts engine/streams engine/api engine/database',
+    mayImport: 'shared version.ts engine/streams engine/database',
   },
   'engine/history': {
     owns: 'states of rows, daily counts, and retention',
