@@ -56,7 +56,9 @@ function describeFound({ stream, outcome, repaired }: AccountResult): string[] {
   if (outcome !== 'succeeded' || repaired === null) return [];
   if (repaired === 0) return [`${stream}: no sync had missed anything`];
   const count = formatCount(repaired);
-  return [`${stream}: repaired ${count} that an earlier sync should have brought; please report this`];
+  return [
+    `${stream}: repaired ${count} that no sync had brought: the service gave them no new updated_on, or a sync missed them`,
+  ];
 }
 
 /** What the verbs that run streams have alike. `requestOf` refuses bad arguments. */

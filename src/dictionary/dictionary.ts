@@ -40,7 +40,8 @@ const CONTROL: Descriptions = {
       unchanged: 'Number of records that needed no write.',
       deleted: 'Number of records marked as deleted, also those that the service sends as deleted.',
       rejected: 'Number of records without a usable key, or that PostgreSQL refused: see data_issues.',
-      repaired: 'reconcile: number of changes that earlier runs should have stored; null for other kinds.',
+      repaired:
+        'reconcile: number of changes up to the watermark that no sync had brought; null for other kinds.',
       watermark_before: 'Watermark of the stream before the run; null without one.',
       watermark_after: 'Watermark of the stream after the run; null without one.',
       error_code: 'Error code of the failure (docs/errors.md); null when the run did not fail.',

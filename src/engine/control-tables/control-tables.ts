@@ -47,7 +47,7 @@ export const runs = controlTable(
     unchanged: count(),
     deleted: count(),
     rejected: count(),
-    /** reconcile: changes that earlier runs had missed; expected: 0. */
+    /** reconcile: changes of the source up to the watermark that no sync had brought; expected: 0. */
     repaired: bigint({ mode: 'number' }),
     watermark_before: instant(),
     watermark_after: instant(),

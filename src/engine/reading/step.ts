@@ -60,7 +60,7 @@ export type ReadOutcome =
       readonly state?: StateChange;
       /** For the run record. */
       readonly note?: string | null;
-      /** reconcile: changes that the source made up to here, ms, and that this run stores, were missed by earlier runs. */
+      /** reconcile: changes that the source made up to here, ms, and that this run stores, had been brought by no run. */
       readonly repairUpToMs?: number;
       /** The records are right and are stored, but are not complete: the run fails. */
       readonly failure: SafetySyncError | null;

@@ -13,7 +13,7 @@ import { identifier, isWireRecord } from './wire.ts';
 const nameFields = {
   kind: field('kind', as.key, 'Kind of object: those of labels, and job_title, role, project.'),
   id: field('id', as.key, 'The id as text, also for numeric ids.'),
-  name: field('name', as.text, 'Name; in some lists the source calls it title.'),
+  name: field('name', as.text, 'Name; in some lists the source calls it title.', 'null where it is blank.'),
   code: field('code', as.text, 'Short name of a field office or line of business, number of a project.'),
   parent_id: field('parent_id', as.identifier, 'Type, data list or folder that it belongs to.'),
   is_active: field('is_active', as.boolean, 'Whether it is in use.', 'null where the list says nothing.'),
@@ -91,10 +91,14 @@ export const namesStream: StreamDefinition = {
   fields: nameFields,
   children: [],
   histories: [],
-  normalizerVersion: 1,
+  normalizerVersion: 2,
   toRows(record, _context, addIssue) {
     const fields = readName(record, addIssue);
-    const parent: RowOf<typeof names> = addColumns(fields, { _key: nameKey(fields.kind, fields.id) });
+    const parent: RowOf<typeof names> = addColumns(fields, {
+      _key: nameKey(fields.kind, fields.id),
+      // A blank one names nothing: views show the id then.
+      name: fields.name?.trim() ? fields.name : null,
+    });
     return { parent, children: [] };
   },
 };

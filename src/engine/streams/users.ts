@@ -62,7 +62,7 @@ export const KEEPABLE = ['email', 'username', 'phones', 'emergency_contacts', 'm
 
 /** The name of a person in daily use. */
 function nameOf({ name, firstname, lastname }: WireRecord): string | undefined {
-  if (typeof name === 'string' && name !== '') return name;
+  if (typeof name === 'string' && name.trim() !== '') return name;
   const parts = [firstname, lastname].filter((part) => typeof part === 'string' && part.trim() !== '');
   return parts.length === 0 ? undefined : parts.map((part) => String(part).trim()).join(' ');
 }
@@ -102,11 +102,11 @@ export const usersStream: StreamDefinition = {
   },
   children: [],
   histories: [],
-  normalizerVersion: 1,
+  normalizerVersion: 2,
   toRows(record, _context, addIssue) {
     const read = readUser(record, addIssue);
     const parent: RowOf<typeof users> = addColumns(read, {
-      name: read.name || (nameOf(record) ?? null),
+      name: (read.name?.trim() ? read.name : nameOf(record)) ?? null,
       last_seen_at: latest(read.last_seen_at, read.last_mobile_access),
     });
     return { parent, children: [] };

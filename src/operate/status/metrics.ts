@@ -22,7 +22,7 @@ const COUNTERS = {
   throttled_responses: [['stream'], 'Responses of the service with rate_limit_exceeded.'],
   repaired_by_reconcile: [
     ['stream'],
-    'Changes that an earlier sync missed and a reconcile found. Should stay 0.',
+    'Changes that a reconcile found and no sync had brought. Should stay 0.',
   ],
   skipped_ticks: [
     ['stream', 'reason'],

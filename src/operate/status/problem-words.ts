@@ -126,9 +126,10 @@ const ALERTS = {
     is: () => 'the database is unreachable',
   },
   repaired: {
-    when: 'a `reconcile` stored changes that earlier syncs had missed; over with the next one that finds none',
-    is: (subjects) => `a reconcile of ${streamNames(subjects)} stored what earlier syncs had missed`,
-    advice: 'The data is correct now; please report it, with the line of that run in safety-sync runs.',
+    when: 'a `reconcile` stored changes that no sync had brought; over with the next one that finds none',
+    is: (subjects) => `a reconcile of ${streamNames(subjects)} stored what no sync had brought`,
+    advice:
+      'The data is correct now. A service may change records without a new updated_on, for example when it adds a field; if this one did not, please report it, with the line of that run in safety-sync runs.',
   },
   new_field: {
     when: 'the service sends a field that this version does not know; over when it no longer does',

@@ -27,7 +27,7 @@ export interface StreamFacts {
   readonly failedAtMs: number | null;
   /** Error code of the newest reconcile, if it failed: no later sync does its work. */
   readonly failedReconcile: string | null;
-  /** Changes that the newest reconcile stored and earlier syncs had missed. */
+  /** Changes that the newest reconcile stored and no sync had brought. */
   readonly repaired: number;
   readonly openIssues: number;
   /** Fields that the service sends and this version does not know. */

@@ -57,7 +57,7 @@ export function createAccountRunner({ account, clock, metrics, monitor, onNewer 
     if ((result.repaired ?? 0) > 0)
       log.warn(
         { stream, repaired: result.repaired },
-        `${stream}: a complete read found changes that an earlier sync should have brought; please report this`,
+        `${stream}: a complete read found changes that no sync had brought: the service gave them no new updated_on, or a sync missed them`,
       );
     if (error?.code === 'database_newer') onNewer(error);
     monitor.refreshSoon();

@@ -77,6 +77,14 @@ test.each(['resources', 'equipments', 'training-employee-status'] as const)(
   },
 );
 
+test.each(SNAPSHOTS)('an empty response of %s that announces records is not complete', async (stream) => {
+  await start();
+  await sync(stream);
+  const empty = { [streamNamed(stream).responseKey]: [], paging: { total: 3 } };
+  worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, ...empty });
+  expect(await worker.run(stream)).toMatchObject({ ...failedBy('read_incomplete'), counts: { deleted: 0 } });
+});
+
 test('a service that cannot be reached receives requests for one more type only, and records received before are stored', async () => {
   await start({ mostRetries: 2 });
   const isLater = ({ params }: { params: Record<string, unknown> }) => params['equipmentType_id'] !== CRANES;

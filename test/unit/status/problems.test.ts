@@ -247,7 +247,7 @@ const CASES: Readonly<Record<string, readonly [Facts, Expected]>> = {
       sentence: 'Everything is fresh.',
       listed: [
         expect.stringMatching(
-          /^A reconcile of follow-ups stored what earlier syncs had missed: 3 changes/,
+          /^A reconcile of follow-ups stored what no sync had brought: 3 changes/,
         ) as string,
         expect.stringMatching(/^The service sends new fields: severity\?\?here\? of follow-ups/) as string,
         'Nothing is requested: waiting for the request limit until 2026-03-02 12:01:00Z.',
