@@ -56,8 +56,8 @@ export async function* readCachedList(read: ReadRequest): Steps<ReadOutcome> {
       yield { kind: 'discard' };
       continue;
     }
-    if (!next.value.isComplete)
-      return { kind: 'read', covered: null, failure: incomplete(asked, next.value) };
+    const { isComplete, names, total } = next.value;
+    if (!isComplete) return { kind: 'read', covered: null, failure: incomplete(asked, names.size, total) };
     const covered = { partitions: null };
     return { kind: 'read', covered, state: { freshForMs, calculatedAt }, failure: null };
   }

@@ -36,13 +36,11 @@ export const askedOf = (
 
 const KNOWN_MEMBERS: ReadonlySet<string> = new Set(['ok', 'paging', 'last_updated', 'columns']);
 
-/** What a list has shown: names of records, and the total that its first page announced. */
-type Shown = Readonly<{ names: ReadonlySet<string>; total: number | undefined }>;
-
-export function incomplete({ method, params }: ListAsked, { total = 0, names }: Shown): SafetySyncError {
+/** `total`: what its first page announced. */
+export function incomplete({ method, params }: ListAsked, delivered: number, total = 0): SafetySyncError {
   const why =
-    names.size < total
-      ? `${total} records were announced, ${names.size} delivered`
+    delivered < total
+      ? `${total} records were announced, ${delivered} delivered`
       : 'records came or went while its pages were read, or announced pages are missing';
   return new SafetySyncError('read_incomplete', `${method} ${JSON.stringify(params)}: ${why}`);
 }
@@ -103,7 +101,7 @@ export async function* readList(service: Service, asked: ListAsked) {
     } catch (error) {
       if (pages === 0 || !isRefused(error)) throw error;
       // It announces pages, and does not take their numbers: the method is there, and the list is not.
-      if (!isBeyondLast(error)) throw incomplete(asked, { names, total });
+      if (!isBeyondLast(error)) throw incomplete(asked, names.size, total);
       break;
     }
     const known = names.size;
@@ -158,7 +156,7 @@ export async function* readSettledList(service: Service, asked: ListAsked) {
     }
     const read = next.value;
     if (read.isComplete && (pages === 1 || !isNew)) return;
-    if (pass === MOST_PASSES) throw incomplete(asked, read);
+    if (pass === MOST_PASSES) throw incomplete(asked, read.names.size, read.total);
     before = read.names;
   }
 }
