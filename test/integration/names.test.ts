@@ -43,6 +43,11 @@ async function move(worker: TestWorker): Promise<void> {
 const sync = async (worker: TestWorker, trigger: 'schedule' | 'manual' = 'schedule'): Promise<RunResult> =>
   await worker.run('names', { trigger });
 
+async function syncAfter(worker: TestWorker, interval: string): Promise<RunResult> {
+  await later(worker, interval);
+  return await sync(worker);
+}
+
 const lastSuccess = (worker: TestWorker) =>
   worker.query(`select last_success_at from safety_sync.stream_state where stream = 'names'`);
 
@@ -122,8 +127,7 @@ test('the lists give trainings, and types with their schedules and fields, and w
   const [other] = [...trainings.keys()].filter((key) => key !== String(training?.id));
   trainings.update(String(other), { created: 0 });
   trainings.delete(String(training?.id));
-  await later(worker, '1 day');
-  expectSucceeded(await sync(worker));
+  expectSucceeded(await syncAfter(worker, '1 day'));
   expect(await count(worker, 'safety.trainings')).toBe(before - 1);
   expect(await worker.query(`select created_at from safety.trainings where id = '${other}'`)).toEqual([
     { created_at: null },
@@ -146,8 +150,7 @@ test('the lists are read once a day; a tick at which nothing is due sends no req
   expect(requested(worker)).toEqual([]);
   expect(await count(worker, 'safety_sync.runs')).toBe(1);
   expect(await lastSuccess(worker)).toEqual(success);
-  await later(worker, '1 day');
-  expect(await sync(worker)).toMatchObject({
+  expect(await syncAfter(worker, '1 day')).toMatchObject({
     outcome: 'succeeded',
     counts: { inserted: 0, updated: 0, deleted: 0 },
   });
@@ -172,11 +175,9 @@ test('an id that was first met has its list read again, at most hourly; one that
   expect(await count(worker, `safety.names where kind = 'form' and name = 'A new form'`)).toBe(1);
   expect(await count(worker, `safety.names where id = '1207' and name is null`)).toBe(1);
   await meet(4002);
-  await later(worker, '1 hour');
-  expectSucceeded(await sync(worker));
+  expectSucceeded(await syncAfter(worker, '1 hour'));
   expect(requested(worker)).toEqual(['forms.list']);
-  await later(worker, '1 hour');
-  expect(await sync(worker)).toMatchObject({ outcome: 'skipped', requests: 0 });
+  expect(await syncAfter(worker, '1 hour')).toMatchObject({ outcome: 'skipped', requests: 0 });
 });
 
 test('lists that the service does not offer are remembered for a week, and are no failure', async () => {
@@ -190,12 +191,10 @@ test('lists that the service does not offer are remembered for a week, and are n
   expectSucceeded(await sync(worker));
   expect(requested(worker)).not.toContain('roles.list');
   readings.notOffered = [];
-  await later(worker, '7 days');
-  expectSucceeded(await sync(worker));
+  expectSucceeded(await syncAfter(worker, '7 days'));
   expect(await count(worker, `safety.names where kind = 'role'`)).toBeGreaterThan(0);
   readings.notOffered = NAMING_LISTS;
-  await later(worker, '1 day');
-  expect(await sync(worker)).toMatchObject({
+  expect(await syncAfter(worker, '1 day')).toMatchObject({
     outcome: 'skipped',
     reason: 'the service offers none of these lists',
   });
@@ -213,8 +212,7 @@ test('a list that fails leaves its names, the others are stored, and it is read 
   store.lists.roles.put({ id: 99, name: 'A new role' });
   const fail = () => faults.next(({ method }) => method === 'forms.list', { kind: 'serverError' });
   fail();
-  await later(worker, '1 day');
-  expect(runFailure(await sync(worker))).toMatchObject({ code: 'server_error' });
+  expect(runFailure(await syncAfter(worker, '1 day'))).toMatchObject({ code: 'server_error' });
   expect(await count(worker, `safety.names where kind = 'form' and _deleted_at is not null`)).toBe(0);
   expect(await count(worker, `safety.names where name = 'A new role'`)).toBe(1);
   // By hand the failure is told as long as it lasts, and the run with the service's request id stays the last one.
@@ -230,8 +228,7 @@ test('a list that fails leaves its names, the others are stored, and it is read 
   expect(runFailure(await sync(worker))).toMatchObject({ code: 'server_error' });
   expect(requested(worker)).toEqual(['roles.list']);
   expect(await lastSuccess(worker)).toEqual(success);
-  await later(worker, '1 hour');
-  expectSucceeded(await sync(worker));
+  expectSucceeded(await syncAfter(worker, '1 hour'));
   expect(requested(worker)).toEqual(['forms.list']);
   expect(await count(worker, `safety.names where kind = 'form' and _deleted_at is not null`)).toBe(1);
   expect(await lastSuccess(worker)).not.toEqual(success);
@@ -262,8 +259,7 @@ test('a list that announces pages, and refuses them, is not taken for one that i
   hooks.rewriteResponse = ({ method }, response) =>
     method === 'fieldoffices.list' ? { ...response, paging: { total: 99, last_page: 2 } } : response;
   faults.next(({ params }) => 'page' in params, { kind: 'error', error: 'parameter_unexpected' });
-  await later(worker, '1 day');
-  expect(runFailure(await sync(worker))).toMatchObject({ code: 'read_incomplete' });
+  expect(runFailure(await syncAfter(worker, '1 day'))).toMatchObject({ code: 'read_incomplete' });
   expect(await count(worker, `safety.names where kind = 'field_office' and _deleted_at is not null`)).toBe(0);
 });
 
@@ -362,7 +358,6 @@ test('after a move a list that fails makes no other one due again, and a list th
   expect(await sync(worker)).toMatchObject({ outcome: 'skipped', requests: 0 });
   store.lists.forms.clear();
   fail();
-  await later(worker, '1 day');
-  expect(runFailure(await sync(worker))).toMatchObject({ code: 'server_error' });
+  expect(runFailure(await syncAfter(worker, '1 day'))).toMatchObject({ code: 'server_error' });
   expect(await count(worker, `safety.names where kind = 'form' and _deleted_at is null`)).toBeGreaterThan(0);
 });

@@ -27,6 +27,10 @@ const start = () =>
       readings: { largestPage: 20 },
     },
   });
+async function startSynced(): Promise<void> {
+  await start();
+  await sync();
+}
 const scheduled = () => sync('followups', { trigger: 'schedule' });
 /** Whether the run read everything: it sent a request for many records without a filter. */
 async function readsAll(run: () => Promise<unknown>): Promise<boolean> {
@@ -38,8 +42,7 @@ async function readsAll(run: () => Promise<unknown>): Promise<boolean> {
 
 describe('counting', () => {
   test('a sync by hand finds a deletion, a record that became visible again, and a change behind the watermark that added one', async () => {
-    await start();
-    await sync();
+    await startSynced();
     const hidden = followups().get(idAt(3));
     followups().delete(idAt(3));
     expect((await sync()).counts).toMatchObject({ deleted: 1 });
@@ -53,8 +56,7 @@ describe('counting', () => {
   });
 
   test('traffic while a sync runs is no drift', async () => {
-    await start();
-    await sync();
+    await startSynced();
     worker.time.now += MINUTE_MS;
     let raised = 0;
     worker.sandbox.hooks.beforeResponse = ({ params }) => {
@@ -72,8 +74,7 @@ describe('counting', () => {
   });
 
   test('a scheduled sync reads everything again an hour after the last attempt, also after one that failed', async () => {
-    await start();
-    await sync();
+    await startSynced();
     followups().delete(idAt(0));
     expect(await readsAll(scheduled)).toBe(true);
     await isEqual();
@@ -116,8 +117,7 @@ describe('counting', () => {
   });
 
   test('a reconcile marks missing records deleted, stores changes that syncs missed, and undeletes returned records', async () => {
-    await start();
-    await sync();
+    await startSynced();
     const [first, second, third] = [idAt(0), idAt(1), idAt(2)];
     const whole = followups().get(first);
     followups().delete(first);
@@ -134,8 +134,7 @@ describe('counting', () => {
   });
 
   test('a reconcile whose response is late marks no row that it has read, or that changed within the hour, and a later sync looks again', async () => {
-    await start();
-    await sync();
+    await startSynced();
     worker.time.now += 2 * HOUR_MS;
     const late = new Set(['late-1', 'late-2']);
     for (const id of late) raise(id);
@@ -160,8 +159,7 @@ describe('counting', () => {
   });
 
   test('a follow-up that is gone between the changes and the complete read of one run is looked for again', async () => {
-    await start();
-    await sync();
+    await startSynced();
     worker.time.now += 2 * HOUR_MS;
     const gone = idAt(7);
     touch(gone);
@@ -220,8 +218,7 @@ describe('a failed slice', () => {
   });
 
   test('a service that announces more than it returns fails the run, stores what it returned, and deletes nothing', async () => {
-    await start();
-    await sync();
+    await startSynced();
     const kept = idAt(20);
     worker.time.now += MINUTE_MS;
     followups().delete(idAt(21));
