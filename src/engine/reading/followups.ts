@@ -90,8 +90,8 @@ async function* readEverything(run: FollowupRun, watermark: number | null): Step
   const covered = { partitions: null, ...(!read.state.isMoved && { late }) };
   const all = [announced, await run.askTotal()].filter((total) => total !== undefined);
   // What this read did not show is deleted, or stays: read as changed by this run, or late.
-  const deleted = await read.warehouse.findVanished(covered);
   const lacking = await read.warehouse.findVanished({ partitions: null });
+  const deleted = lacking.size === 0 ? lacking : await read.warehouse.findVanished(covered);
   const nothingStays = deleted.size === lacking.size && [...run.changed].every((name) => seen.has(name));
   const tookMs = Math.round(read.service.clock.monotonicMs() - begunMs);
   return {
