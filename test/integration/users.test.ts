@@ -248,16 +248,18 @@ test('a scheduled sync asks for twenty ids, backfill for all', async () => {
   await worker.query(
     `insert into safety_sync.user_lookups (account_id, user_id) select 'default', 'x' || n from generate_series(1, 20) n`,
   );
-  const lookups = async () => {
-    const [row] = await worker.query<{ ids: number }>(
-      `select count(*)::int as ids from safety_sync.user_lookups l where not exists (select from safety.users u where u.id = l.user_id)`,
-    );
-    return row?.ids ?? 0;
-  };
+  const countLookups = async (condition: string) =>
+    (await worker.query(`select from safety_sync.user_lookups l where ${condition}`)).length;
+  const lookups = () => countLookups('not exists (select from safety.users u where u.id = l.user_id)');
   const all = await lookups();
   const { note } = await sync({ trigger: 'schedule' });
   expect(new Set(asked('users.info').map(String)).size).toBe(20);
   expect(note).toBe(`${all - 20} people without a name are left for later runs`);
+  // Those before a request that fails stay asked, also where nobody was named.
+  let requests = 0;
+  worker.sandbox.faults.next(() => (requests += 1) === 2, { kind: 'error', error: 'token_invalid' });
+  expect((await worker.run('users', { trigger: 'schedule' })).outcome).toBe('failed');
+  expect(await countLookups('asked_at is not null')).toBe(21);
   worker.sandbox.requests.length = 0;
   const left = await lookups();
   await sync({ kind: 'backfill' });

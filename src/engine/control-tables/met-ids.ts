@@ -34,6 +34,7 @@ const ID_COLUMNS = STREAMS.flatMap(({ parent, children }) =>
 
 /** `account_id`, `kind`, `record` and `id` for each id in a live record, once for each place. */
 export function selectMetIds(accountIds: readonly string[]): SQL {
+  const accounts = toArrayLiteral(accountIds);
   const all = ID_COLUMNS.map(({ kind, column, table, parent }) => {
     const id = column.getSQLType().endsWith('[]') ? sql`unnest(${column})` : sql`${column}`;
     const key = keyColumn(tableShape(table));
@@ -41,7 +42,7 @@ export function selectMetIds(accountIds: readonly string[]): SQL {
     const join = sql`join ${parent} on ${parent}.account_id = ${table}.account_id and ${parent}.${keyColumn(tableShape(parent))} = ${table}.${key}`;
     return sql`select ${table}.account_id, ${kind}::text as kind, ${table}.${key} as record, ${id}::text as id
       from ${table} ${table === parent ? sql`` : join}
-      where ${table}.account_id = any (${toArrayLiteral(accountIds)}::text[]) and ${parent}._deleted_at is null`;
+      where ${table}.account_id = any (${accounts}::text[]) and ${parent}._deleted_at is null`;
   });
   return sql`select * from (${sql.join(all, sql` union all `)}) m where m.id <> ''`;
 }

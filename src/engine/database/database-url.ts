@@ -67,12 +67,14 @@ function readParameterFile(name: string, path: string | undefined): Buffer | und
 
 /**
  * null: no TLS. The driver cannot bind SCRAM to the channel. A verified certificate protects from the same attack, a
- * server in between: `channel_binding=require` means `verify-full`, whatever `sslmode` says.
+ * server in between: `channel_binding=require` means `verify-full`.
  */
 function readTls(parameters: Parameters, host: string) {
   const { sslmode, sslrootcert, channel_binding: binding } = parameters;
   if (sslmode !== undefined && !MODES.includes(sslmode)) refuse(`sslmode must be one of ${MODES.join(', ')}`);
   const isBound = binding === 'require' || sslrootcert === 'system';
+  if (isBound && sslmode === 'disable')
+    refuse('channel_binding and sslrootcert need TLS, which sslmode=disable turns off');
   // As in libpq, an authority that is named is required.
   const named = sslmode === 'require' && sslrootcert !== undefined ? 'verify-ca' : sslmode;
   const mode = isBound ? 'verify-full' : (named ?? (isLoopback(host) ? 'disable' : 'prefer'));

@@ -76,6 +76,8 @@ async function* readSinglePeople(read: ReadRequest, info: MethodState | undefine
       yield { ...records(person === null ? [] : [person]), writes: [asked] };
     }
   } catch (error) {
+    // Who was asked for so far stays asked, also where nobody was named.
+    yield { kind: 'commit' };
     if (!(error instanceof SafetySyncError) || !isNotOffered(error.code)) throw error;
     yield remember(error.code);
     return null;

@@ -41,6 +41,7 @@ test.each([
   ['ssl=0', 'the parameter ssl is not supported: take it out'],
   ['sslmode=yes', 'sslmode must be one of disable, allow, prefer, require, verify-ca, verify-full'],
   ['sslmode=verify-ca&sslrootcert=/nowhere', 'sslrootcert names a file that cannot be read (ENOENT)'],
+  ['sslmode=disable&channel_binding=require', expect.stringContaining('need TLS') as string],
   ['gssencmode=require', 'gssencmode=require is not supported: use TLS'],
   ['connect_timeout=soon', 'connect_timeout must be a number of seconds'],
   ['port=99999', 'names a port that is no number from 1 to 65535'],

@@ -27,10 +27,7 @@ const start = () =>
       readings: { largestPage: 20 },
     },
   });
-async function startSynced(): Promise<void> {
-  await start();
-  await sync();
-}
+const startSynced = () => start().then(() => sync());
 const scheduled = () => sync('followups', { trigger: 'schedule' });
 /** Whether the run read everything: it sent a request for many records without a filter. */
 async function readsAll(run: () => Promise<unknown>): Promise<boolean> {
